@@ -1,0 +1,1 @@
+"""Ports: one Protocol per file; what an adapter author implements."""
