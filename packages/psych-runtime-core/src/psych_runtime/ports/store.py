@@ -286,7 +286,11 @@ class WakeKind(StrEnum):
     """What a wake-up hints at."""
 
     RUNNABLE = "runnable"
+    """The Run became claimable."""
     RECORDS = "records"
+    """The holder appended to the Run's log, or released it."""
+    EXTERNAL = "external"
+    """Somebody who does not hold the Run wrote to it (or the store cannot tell who did)."""
 
 
 Listener = Callable[[RunId, WakeKind], None]

@@ -1,0 +1,1 @@
+"""The engine: admission, the journal, Workers and the agent loop."""

@@ -1,0 +1,1 @@
+"""Workers: claiming Runs, executing Attempts, keeping the lease, watching the clock."""

@@ -1,0 +1,1 @@
+"""What surrounds a model call: prompt assembly, retry decisions, prices."""

@@ -1,0 +1,1 @@
+"""The pytest plugin: what keeps a contract suite honest."""
