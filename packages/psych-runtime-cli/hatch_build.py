@@ -7,6 +7,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class SkillsHook(BuildHookInterface):
+    """Adds ``.agents/skills`` as ``psych_runtime_cli/_skills``."""
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         skills = Path(self.root).parents[1] / ".agents" / "skills"
         if version == "editable" or not skills.is_dir():

@@ -175,3 +175,15 @@ def test_a_shim_passes_on_a_missing_driver_of_an_installed_adapter(ask: Ask, tmp
     )
     assert kind == "ModuleNotFoundError"
     assert "aiomysql_is_absent" in text
+
+
+def test_a_distribution_that_is_found_twice_counts_once(ask: Ask, tmp_path: Any) -> None:
+    names = ask(
+        ["good"],
+        "import shutil, sys\n"
+        f"shutil.copytree({str(tmp_path / 'site')!r}, {str(tmp_path / 'again')!r})\n"
+        f"sys.path.append({str(tmp_path / 'again')!r})\n"
+        + OPEN
+        + "result = [p.source.plugin for p in default_registry().plugins() if p.error is None]",
+    )
+    assert names.count("good") == 1

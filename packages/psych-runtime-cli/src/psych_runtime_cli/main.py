@@ -8,8 +8,8 @@ from importlib import metadata
 from typing import Any
 
 import click
-
 from psych_runtime.errors import PsychError
+
 from psych_runtime_cli.doctor import doctor
 from psych_runtime_cli.new import new
 from psych_runtime_cli.plugins import plugins

@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 
 import click
-
 from psych_runtime.plugins.descriptors import ProjectTemplate
 from psych_runtime.plugins.registry import default_registry
+
 from psych_runtime_cli.output import Failure, line
 
 

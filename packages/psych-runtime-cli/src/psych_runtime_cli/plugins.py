@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import click
-
 from psych_runtime.errors import PluginConflictError, PluginIncompatibleError
 from psych_runtime.plugins.loading import Plugin
 from psych_runtime.plugins.registry import default_registry
+
 from psych_runtime_cli.output import line
 
 

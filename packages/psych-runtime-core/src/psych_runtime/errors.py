@@ -192,6 +192,10 @@ class RunFailed(RunEndedWithoutAnswer):
         super().__init__(f"Run {run_id} failed{detail}")
 
 
+class ToolCallCancelled(PsychError):
+    """A tool noticed that its call was cancelled, and stopped; raised for it, not by the engine."""
+
+
 class RunNotSuspended(PsychError):
     """`resume` on a Run (or wait) that is not waiting; ``state`` says what it is doing."""
 

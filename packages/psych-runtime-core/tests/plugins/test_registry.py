@@ -84,6 +84,19 @@ def test_an_ambiguous_name_is_not_listed() -> None:
     assert [a.name for a in registry.stores()] == ["memory"]
 
 
+def test_a_hook_that_asks_for_the_registry_is_blamed_instead_of_hanging() -> None:
+    def asks() -> Any:
+        return registry.stores()
+
+    registry = PluginRegistry(
+        [SimpleNamespace(psych_stores=hookimpl(specname="psych_stores")(asks))]
+    )
+    assert [a.name for a in registry.stores()] == ["memory"]
+    errors = [str(p.error) for p in registry.plugins() if p.error]
+    assert len(errors) == 1
+    assert "asked for the registry while it was being loaded" in errors[0]
+
+
 async def _async_hook() -> list[StoreAdapter]:
     return []
 

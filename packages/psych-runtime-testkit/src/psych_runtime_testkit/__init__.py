@@ -1,1 +1,1 @@
-"""Psych Runtime."""
+"""Contract suites for every Psych Runtime port, for adapter authors and for Psych Runtime itself."""

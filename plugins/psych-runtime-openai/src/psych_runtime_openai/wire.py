@@ -21,6 +21,7 @@ REASONING_FIELD: Final = "reasoning_field"
 """Key of `AssistantMessage.provider_extra`: the field that carried the reasoning text."""
 
 _CACHE_MARK: Final = {"type": "ephemeral"}
+_MAX_MARKS: Final = 4
 _UNSAFE_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -89,22 +90,13 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _tool(tool: ToolDefinition) -> dict[str, Any]:
-    schema = _ordered(tool.input_schema) or {"type": "object", "properties": {}}
+    schema = tool.input_schema or {"type": "object", "properties": {}}
     function = {"name": tool.name, "description": tool.description, "parameters": schema}
     return {"type": "function", "function": function}
 
 
-def _ordered(value: Any) -> Any:
-    """Sort keys at every depth: equal schemas must be equal bytes, or prompt caches miss."""
-    if isinstance(value, dict):
-        return {key: _ordered(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_ordered(item) for item in value]
-    return value
-
-
 def _mark(messages: list[dict[str, Any]], breakpoints: tuple[int, ...]) -> None:
-    for index in breakpoints:
+    for index in breakpoints[:_MAX_MARKS]:
         message = messages[index] if 0 <= index < len(messages) else None
         if message is not None and message["content"] and isinstance(message["content"], str):
             message["content"] = [

@@ -6,6 +6,7 @@ import sqlite3
 import time
 
 from psych_runtime.errors import StoreError, StoreUnavailable
+
 from psych_runtime_sqlite import schema
 
 BUSY_SECONDS = 30.0

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from psych_runtime.errors import StoreError, StoreUnavailable, UnstorableValueError
+
 from psych_runtime_sqlite import fork
 from psych_runtime_sqlite.connection import connect
 
@@ -89,10 +90,9 @@ class Lane(ABC):
                 with self._gate:
                     self._perform_all(jobs)
                 _deliver(jobs)
-                self._delivered(jobs)
             if stopping and not jobs:
                 break
-            self._idle()
+            self._after(jobs)
         with self._gate:
             self._disconnect()
 
@@ -106,9 +106,7 @@ class Lane(ABC):
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
-            connection = connect(self._path)
-            self._opened(connection)
-            self._connection = connection
+            self._connection = connect(self._path)
         return self._connection
 
     def _disconnect(self) -> None:
@@ -120,18 +118,13 @@ class Lane(ABC):
     def _perform(self, connection: sqlite3.Connection, jobs: list[Job]) -> None:
         """Fill in every job's result or error; raise when all of them failed together."""
 
-    def _opened(self, connection: sqlite3.Connection) -> None:
-        """Prepare a fresh connection."""
-
-    def _delivered(self, jobs: list[Job]) -> None:
-        """Called when the callers have been told."""
-
     def _idle_seconds(self) -> float | None:
         """How long to sleep without a call; None: until one comes."""
         return None
 
-    def _idle(self) -> None:
-        """Called after every sleep and every batch."""
+    @abstractmethod
+    def _after(self, jobs: list[Job]) -> None:
+        """Called when the callers of ``jobs`` were told, and after every sleep (no jobs)."""
 
 
 def translated(exc: BaseException) -> BaseException:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from psych_runtime.plugins.descriptors import StoreAdapter
+from psych_runtime.plugins.descriptors import DoctorCheck, DoctorFinding, StoreAdapter
 from psych_runtime.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -36,4 +36,18 @@ def psych_stores() -> Iterable[StoreAdapter]:
         summary="One durable file, shared by the processes of one machine",
         capabilities=frozenset({"durable", "listen"}),
         open=_open,
+    )
+
+
+def _durability(url: str | None) -> Iterable[DoctorFinding]:
+    from psych_runtime_sqlite.doctor import durability
+
+    return durability(url)
+
+
+@hookimpl
+def psych_doctor_checks() -> Iterable[DoctorCheck]:
+    """Declare the check of a file's durability settings."""
+    yield DoctorCheck(
+        name="sqlite-durability", summary="Durability", run=_durability, schemes=("sqlite",)
     )

@@ -21,3 +21,6 @@ class Reader(Lane):
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+
+    def _after(self, jobs: list[Job]) -> None:
+        """Nothing follows a read."""

@@ -11,6 +11,7 @@ from datetime import datetime
 from psych_runtime.ids import RunId
 from psych_runtime.ports.store import WakeKind
 from psych_runtime.store.wakeups import Wakeups
+
 from psych_runtime_sqlite.lane import Job, Lane, translated
 
 WATCH_SECONDS = 0.1
@@ -51,7 +52,7 @@ class Writer(Lane):
         self._clock = clock
         self._wakeups = wakeups
         self._origin = os.urandom(8).hex()
-        self._watched = 0
+        self._watched: int | None = None
         self._data_version = 0
         self._next_look = 0.0
         super().__init__(path, name)
@@ -95,25 +96,29 @@ class Writer(Lane):
         if newest % 1000 < len(rows):
             connection.execute("DELETE FROM changes WHERE id <= ?", (newest - _CHANGES_KEPT,))
 
-    def _delivered(self, jobs: list[Job]) -> None:
+    def _after(self, jobs: list[Job]) -> None:
         self._wakeups.send([hint for job in jobs if job.error is None for hint in job.hints])
+        if self._wakeups.wanted and time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + WATCH_SECONDS
+            self._look_around()
 
     # -- other processes ---------------------------------------------------------------------
 
-    def _opened(self, connection: sqlite3.Connection) -> None:
-        if not self._watched:
-            self._watched = _newest_change(connection)
-        self._data_version = 0
+    def _connected(self) -> sqlite3.Connection:
+        fresh = self._connection is None
+        connection = super()._connected()
+        if fresh:
+            self._data_version = 0
+            if self._watched is None:
+                self._watched = _newest_change(connection)
+        return connection
 
     def _idle_seconds(self) -> float | None:
         if not self._wakeups.wanted:
             return None
         return max(0.0, self._next_look - time.monotonic())
 
-    def _idle(self) -> None:
-        if not self._wakeups.wanted or time.monotonic() < self._next_look:
-            return
-        self._next_look = time.monotonic() + WATCH_SECONDS
+    def _look_around(self) -> None:
         with self._gate:
             try:
                 hints = self._foreign_changes()

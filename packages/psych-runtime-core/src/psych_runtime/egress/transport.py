@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -32,10 +33,12 @@ class HttpStream:
     """
 
     def __init__(self, response: httpx.Response, max_bytes: int) -> None:
+        request = response.request
         self.status_code = response.status_code
         self.headers: Mapping[str, str] = response.headers
-        self.url = str(response.request.url)
-        self._response = response
+        self.url = str(request.url)
+        # One iterator for all readers: each goes on where the last one stopped.
+        self._body = _with_mapped_errors(response.aiter_bytes(), request.method, self.url)
         self._max_bytes = max_bytes
 
     async def aiter_bytes(self) -> AsyncIterator[bytes]:
@@ -43,9 +46,10 @@ class HttpStream:
 
         Raises:
             ResponseTooLarge: The body went over ``max_bytes``.
+            TransientError: The connection broke, or a timeout.
         """
         received = 0
-        async for chunk in self._response.aiter_bytes():
+        async for chunk in self._body:
             received += len(chunk)
             if received > self._max_bytes:
                 raise ResponseTooLarge(self.url.partition("?")[0], self._max_bytes)
@@ -54,11 +58,21 @@ class HttpStream:
     async def read(self, limit: int) -> bytes:
         """Return the body's first ``limit`` bytes and leave the rest unread."""
         body = bytearray()
-        async for chunk in self._response.aiter_bytes():
+        async for chunk in self._body:
             body += chunk
             if len(body) >= limit:
                 break
         return bytes(body[:limit])
+
+    async def drain(self, seconds: float = 0.5) -> None:
+        """Discard what is left of the body, so that the connection can be used again.
+
+        Gives up after ``seconds``; the connection is then dropped.
+        """
+        with suppress(TimeoutError, TransientError):
+            async with asyncio.timeout(seconds):
+                async for _ in self._body:
+                    pass
 
 
 class HttpTransport:
@@ -277,3 +291,11 @@ def _mapped_errors(method: str, url: str) -> Iterator[None]:
     except httpx.RequestError as exc:
         what = str(exc) or type(exc).__name__
         raise TransientError(f"{method} {_host(url)} failed: {what}") from exc
+
+
+async def _with_mapped_errors(
+    source: AsyncIterator[bytes], method: str, url: str
+) -> AsyncIterator[bytes]:
+    with _mapped_errors(method, url):
+        async for chunk in source:
+            yield chunk

@@ -11,8 +11,12 @@ from psych_runtime.ports.store import Store, WorkerSession
 
 def boot_time() -> float:
     """Seconds on a clock that also counts while the machine sleeps, where there is one."""
-    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    return time.clock_gettime(clock)
+    if _BOOTTIME is None:
+        return time.monotonic()
+    return time.clock_gettime(_BOOTTIME)
+
+
+_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 class LeaseGuard:

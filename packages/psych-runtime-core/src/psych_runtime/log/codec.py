@@ -17,6 +17,7 @@ from pydantic_core import PydanticSerializationError, from_json
 from psych_runtime.errors import UnstorableValueError
 from psych_runtime.ids import RunId
 from psych_runtime.log.corruption import CorruptLog, CorruptionReason
+from psych_runtime.log.jsonable import to_json_value
 from psych_runtime.log.records import RECORD_CLASSES, Record, RecordBase
 from psych_runtime.log.records.run import RunAdmitted
 from psych_runtime.log.upcast import UPCASTERS
@@ -70,14 +71,20 @@ def _prefix(cls: type[RecordBase]) -> bytes:
 def _encode_odd_text(record: Record, omitted: set[str]) -> bytes:
     """Encode text that UTF-8 has no form for (unpaired surrogates)."""
     try:
-        fields = record.model_dump(mode="json", exclude=omitted, exclude_defaults=True)
-        text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+        fields = record.model_dump(exclude=omitted, exclude_defaults=True)
+        text = _dumps(fields, ensure_ascii=False)
         if _SURROGATE_PAIR.search(text):
             # Escaped, the two halves would be read back as one character.
             return text.encode("utf-8", "surrogatepass")
-        return json.dumps(fields, separators=(",", ":")).encode("ascii")
+        return _dumps(fields).encode("ascii")
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         raise UnstorableValueError(f"cannot store this {record.type} record: {error}") from error
+
+
+def _dumps(fields: dict[str, Any], *, ensure_ascii: bool = True) -> str:
+    return json.dumps(
+        fields, separators=(",", ":"), default=to_json_value, ensure_ascii=ensure_ascii
+    )
 
 
 def decode(run_id: RunId, scope: Scope, seq: int, body: bytes) -> Record:

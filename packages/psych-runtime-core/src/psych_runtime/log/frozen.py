@@ -52,6 +52,8 @@ class FrozenModel(BaseModel):
         cls.json_fields = tuple(
             name for name, field in cls.model_fields.items() if _holds_any(field.annotation)
         )
+        # Without free-form fields `__init__` adds nothing, and validation may go past it.
+        cls.__pydantic_custom_init__ = bool(cls.json_fields)
 
     if not TYPE_CHECKING:
 

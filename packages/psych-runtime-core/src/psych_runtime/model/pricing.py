@@ -24,7 +24,7 @@ _ANOTHER_MODEL = re.compile(
     r"[-:@](mini|nano|micro|tiny|small|medium|large|lite|flash|fast|turbo|plus|pro|max|ultra"
     r"|audio|realtime|image|vision|tts|transcribe|search|codex|deep|embed\w*|free|batch"
     r"|\d+[bkm])\b"
-    r"|^[-:]\d{1,2}\b"
+    r"|^[-:](\d|\d\d(?!-\d\d(\d\d)?\b))\b"
 )
 _MILLION = Decimal(1_000_000)
 _PLACES = Decimal("0.00000001")

@@ -1,5 +1,6 @@
 """The system prompt: fixed sections in a fixed order, so that a change late in it keeps the
-provider's cache of everything before it."""
+provider's cache of everything before it.
+"""
 
 from __future__ import annotations
 

@@ -58,18 +58,11 @@ def installed_sources() -> list[Source]:
     A distribution found twice on ``sys.path`` counts once: the first one, which is also the one
     that Python imports.
     """
-    found: list[Source] = []
-    seen: set[str] = set()
-    for distribution in metadata.distributions():
-        name = distribution.metadata["Name"]
-        if not name or normalized(name) in seen:
-            continue
-        seen.add(normalized(name))
-        found += (
-            Source(entry.name, name, distribution.version, entry)
-            for entry in distribution.entry_points
-            if entry.group == ENTRY_POINT_GROUP
-        )
+    found = [
+        Source(entry.name, entry.dist.name, entry.dist.version, entry)
+        for entry in metadata.entry_points(group=ENTRY_POINT_GROUP)
+        if entry.dist is not None
+    ]
     return sorted(found, key=lambda source: (source.plugin, normalized(source.distribution)))
 
 

@@ -9,11 +9,10 @@ import threading
 from collections.abc import Sequence
 from typing import TypeVar
 
-from psych_runtime.errors import PluginConflictError
+from psych_runtime.errors import PluginConflictError, PluginLoadError
 from psych_runtime.plugins import builtin, discovery, refusal
 from psych_runtime.plugins.descriptors import (
     BlobStoreAdapter,
-    Descriptor,
     DoctorCheck,
     ModelAdapter,
     ProjectTemplate,
@@ -61,14 +60,21 @@ class PluginRegistry:
 
     def __init__(self, plugins: Sequence[object] | None = None) -> None:
         self._given = plugins
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._plugins: tuple[Plugin, ...] | None = None
+        self._loading = False
 
     def plugins(self) -> tuple[Plugin, ...]:
         """Every plugin, usable or not, sorted by name."""
         with self._lock:
+            if self._loading:
+                raise PluginLoadError("a plugin asked for the registry while it was being loaded")
             if self._plugins is None:
-                self._plugins = self._load()
+                self._loading = True
+                try:
+                    self._plugins = self._load()
+                finally:
+                    self._loading = False
             return self._plugins
 
     def _load(self) -> tuple[Plugin, ...]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from psych_runtime.ids import RunId, StepId, ToolCallId
 from psych_runtime.log.records import (
+    AttemptStarted,
     CompactionApplied,
+    ModelCallFailed,
     ModelCallFinished,
+    ModelCallStarted,
     QueueCancelled,
     QueueConsumed,
     QueueEnqueued,
@@ -24,59 +24,31 @@ from psych_runtime.log.records import (
     ToolCallFinished,
     ToolResultLate,
 )
-from psych_runtime.log.values import ModelToolCall, ToolOutcome
+from psych_runtime.log.values import ToolOutcome
 from psych_runtime.ports.messages import (
     AssistantMessage,
     Message,
-    ToolCall,
     ToolResultMessage,
     UserMessage,
 )
+from psych_runtime.reads.entries import Entry, OpenTurn, result_entry, with_arguments
 from psych_runtime.reads.inputs import first_user_message
 from psych_runtime.reads.tool_text import (
-    NO_RESULT_TEXT,
     failure_text,
     rendered,
-    tool_result_text,
 )
 
 __all__ = ["Conversation", "Entry", "build_conversation", "first_user_message"]
 
-UNNAMED = "<unnamed>"
-"""Stands for the tool name of a call that came without one."""
-
 SUMMARY_HEADER = "Summary of the conversation so far (the messages themselves are not shown):"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A message and the record it came from.
-
-    Attributes:
-        message: What the model sees.
-        seq: The record's seq.
-        at: The record's time (UTC).
-        call_id: The Run's own id of the call that a tool result answers, else None.
-        recorded: False for a stand-in result of a call that has none (yet).
-        turn_seq: The record that the message stands or falls with when the log is compacted.
-        call_ids: The Run's own ids of the calls that an assistant message asks for.
-    """
-
-    message: Message
-    seq: int
-    at: datetime
-    call_id: ToolCallId | None = None
-    recorded: bool = True
-    turn_seq: int = 0
-    call_ids: tuple[ToolCallId, ...] = ()
 
 
 class Conversation:
     """What a model sees of a log: an observer that is given each record once, in log order.
 
     Tool results stand in the model's own order, directly after the message that asked for them,
-    whatever order they finished in. A user message that arrives while calls are open is placed
-    after the last result. Every prefix of a log gives a conversation a provider accepts: a call
+    whatever order they finished in. A user message that arrives while the model is being asked, or
+    while calls are open, is placed after the answer and the last result. Every prefix of a log gives a conversation a provider accepts: a call
     without a result gets a stand-in.
 
     Args:
@@ -87,7 +59,9 @@ class Conversation:
         self.step_id = step_id
         self._closed: list[Entry] = []
         self._messages: list[Message] = []
-        self._open: _OpenTurn | None = None
+        self._open: OpenTurn | None = None
+        self._asking = False
+        self._waiting: list[Entry] = []
         self._stand_ins: dict[ToolCallId, int] = {}
         self._unknown: dict[ToolCallId, str] = {}
         self._children: set[RunId] = set()
@@ -101,18 +75,18 @@ class Conversation:
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation so far, without the system prompt."""
         if self._cached is None:
-            if self._open is None:
-                self._cached = tuple(self._messages)
-            else:
-                tail = (entry.message for entry in self._open.entries())
-                self._cached = (*self._messages, *tail)
+            self._cached = (*self._messages, *(entry.message for entry in self._tail()))
         return self._cached
 
     def entries(self) -> Iterator[Entry]:
         """Yield the same messages, each with the record it came from."""
         yield from self._closed
+        yield from self._tail()
+
+    def _tail(self) -> Iterator[Entry]:
         if self._open is not None:
             yield from self._open.entries()
+        yield from self._waiting
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -164,24 +138,35 @@ class Conversation:
         if text is not None:
             self._say(text, record)
 
+    def _asked(self, record: ModelCallStarted) -> None:
+        if self._mine(record):
+            self._asking = True
+
     def _answered(self, record: ModelCallFinished) -> None:
-        if not self._mine(record) or not (record.text or record.calls):
+        if not self._mine(record):
             return
-        self._close()
-        turn = _OpenTurn(record)
-        if not record.calls:
-            self._append(turn.assistant)
-            return
-        self._open = turn
+        self._asking = False
+        if record.text or record.calls:
+            self._close()
+            self._open = OpenTurn(record)
+        self._settle()
+
+    def _failed(self, record: ModelCallFailed) -> None:
+        if self._mine(record):
+            self._asking = False
+            self._settle()
+
+    def _attempt(self, record: AttemptStarted) -> None:
+        self._asking = False
+        self._settle()
 
     def _finished(self, record: ToolCallFinished) -> None:
         if self._open is not None and record.call_id in self._open.results:
             entry = self._open.answer(record)
-            if self._open.complete:
-                self._close()
+            self._settle()
         elif record.call_id in self._stand_ins:
             index = self._stand_ins.pop(record.call_id)
-            entry = _result(record, self._closed[index])
+            entry = result_entry(record, self._closed[index])
             self._replace(index, entry)
             if record.arguments is not None:
                 self._correct(index, record)
@@ -221,10 +206,17 @@ class Conversation:
 
     def _say(self, text: str, record: Record) -> None:
         entry = Entry(UserMessage(content=text), record.seq, record.at, turn_seq=record.seq)
-        if self._open is not None:
-            self._open.waiting.append(entry)
-        else:
-            self._append(entry)
+        self._waiting.append(entry)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Close a turn whose calls are all answered; then let in what waited behind it."""
+        if self._open is not None and self._open.complete:
+            self._close()
+        if self._open is None and not self._asking:
+            for entry in self._waiting:
+                self._append(entry)
+            self._waiting.clear()
 
     def _append(self, entry: Entry) -> None:
         self._closed.append(entry)
@@ -238,7 +230,7 @@ class Conversation:
         """Show the arguments that a person put in place in the message that asked for the call."""
         while not isinstance(self._messages[index], AssistantMessage):
             index -= 1
-        self._replace(index, _with_arguments(self._closed[index], record))
+        self._replace(index, with_arguments(self._closed[index], record))
 
     def _close(self) -> None:
         turn, self._open = self._open, None
@@ -255,103 +247,9 @@ class Conversation:
         self._stand_ins.clear()
         if not keep_open:
             self._open = None
+            self._asking = False
+            self._waiting.clear()
             self._unknown.clear()
-
-
-class _OpenTurn:
-    """A model turn whose calls are not all answered, and what waits behind it."""
-
-    def __init__(self, record: ModelCallFinished) -> None:
-        self.seq = record.seq
-        ids = _wire_ids(record.calls)
-        calls = tuple(
-            ToolCall(
-                id=wire,
-                name=call.name or UNNAMED,
-                arguments={} if call.problem else call.arguments,
-                extra=call.extra or None,
-            )
-            for call, wire in zip(record.calls, ids, strict=True)
-        )
-        message = AssistantMessage(
-            content=record.text,
-            tool_calls=calls,
-            reasoning=record.reasoning or None,
-            reasoning_blocks=record.reasoning_blocks,
-            provider_extra=record.provider_extra,
-        )
-        self.assistant = Entry(
-            message, record.seq, record.at, turn_seq=record.seq, call_ids=record.tool_calls
-        )
-        self.results: dict[ToolCallId, Entry] = {
-            call.call_id: Entry(
-                ToolResultMessage(
-                    tool_call_id=made.id, name=made.name, content=NO_RESULT_TEXT, is_error=True
-                ),
-                record.seq,
-                record.at,
-                call_id=call.call_id,
-                recorded=False,
-                turn_seq=record.seq,
-            )
-            for call, made in zip(record.calls, calls, strict=True)
-        }
-        self.waiting: list[Entry] = []
-        self._missing = len(self.results)
-
-    @property
-    def complete(self) -> bool:
-        return self._missing == 0
-
-    def answer(self, record: ToolCallFinished) -> Entry:
-        before = self.results[record.call_id]
-        if not before.recorded:
-            self._missing -= 1
-        entry = _result(record, before)
-        self.results[record.call_id] = entry
-        if record.arguments is not None:
-            self.assistant = _with_arguments(self.assistant, record)
-        return entry
-
-    def entries(self) -> Iterator[Entry]:
-        yield self.assistant
-        yield from self.results.values()
-        yield from self.waiting
-
-
-def _result(record: ToolCallFinished, stand_in: Entry) -> Entry:
-    before = stand_in.message
-    assert isinstance(before, ToolResultMessage)
-    message = ToolResultMessage(
-        tool_call_id=before.tool_call_id,
-        name=before.name,
-        content=tool_result_text(record),
-        is_error=record.outcome is not ToolOutcome.OK,
-    )
-    return Entry(message, record.seq, record.at, record.call_id, turn_seq=stand_in.turn_seq)
-
-
-def _with_arguments(assistant: Entry, record: ToolCallFinished) -> Entry:
-    message = assistant.message
-    assert isinstance(message, AssistantMessage)
-    calls = tuple(
-        call.model_copy(update={"arguments": record.arguments}) if own == record.call_id else call
-        for own, call in zip(assistant.call_ids, message.tool_calls, strict=True)
-    )
-    return replace(assistant, message=message.model_copy(update={"tool_calls": calls}))
-
-
-def _wire_ids(calls: tuple[ModelToolCall, ...]) -> list[str]:
-    """Return the id each call has for the model: the provider's own where it is unambiguous."""
-    wanted = [call.wire_id or call.call_id for call in calls]
-    times = Counter(wanted)
-    own = {call.call_id for call in calls}
-    return [
-        wire
-        if times[wire] == 1 and (wire == call.call_id or wire not in own)
-        else call.call_id
-        for call, wire in zip(calls, wanted, strict=True)
-    ]
 
 
 def _mapped_input(recorded: dict[str, Any]) -> dict[str, Any]:
@@ -385,7 +283,10 @@ _HANDLERS: dict[type[Any], Callable[[Conversation, Any], None]] = {
     QueueEnqueued: Conversation._enqueued,
     QueueCancelled: Conversation._cancelled,
     QueueConsumed: Conversation._consumed,
+    AttemptStarted: Conversation._attempt,
+    ModelCallStarted: Conversation._asked,
     ModelCallFinished: Conversation._answered,
+    ModelCallFailed: Conversation._failed,
     ToolCallFinished: Conversation._finished,
     ToolResultLate: Conversation._late,
     SubagentSpawned: Conversation._spawned,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from psych_runtime.errors import RunNotFound, RunPurged
 from psych_runtime.ids import RunId
 from psych_runtime.log.codec import decode, decode_log
-from psych_runtime.log.corruption import CorruptLog, CorruptionReason
+from psych_runtime.log.corruption import CorruptionReason, CorruptLog
 from psych_runtime.log.fold import reduce
 from psych_runtime.log.fold.state import RunStateView
 from psych_runtime.log.records import Record
@@ -47,7 +47,7 @@ async def load(
     if not stored or not _whole(stored, header, after=0, limit=None):
         header = await load_header(store, run_id, scope)
         raise _gap(run_id, stored, after=0)
-    return header, tuple(decode_log(run_id, stored))
+    return header, tuple(decode_log(run_id, stored, header.scope))
 
 
 async def load_range(
@@ -82,9 +82,7 @@ async def load_state(
     return header, records, reduce(records, run_id=run_id)
 
 
-def _whole(
-    stored: list[StoredRecord], header: RunHeader, *, after: int, limit: int | None
-) -> bool:
+def _whole(stored: list[StoredRecord], header: RunHeader, *, after: int, limit: int | None) -> bool:
     """Whether these are the records after ``after``, up to the header's head or the limit."""
     if any(item.seq != after + offset for offset, item in enumerate(stored, start=1)):
         return False

@@ -159,7 +159,8 @@ def _raise_unless_completed(
 
 async def _raise_for_header(store: Store, run_id: RunId, scope: Scope | None) -> None:
     """Judge a Run whose terminal Record the stream did not show: it lies before ``after``, or
-    the log has none."""
+    the log has none.
+    """
     header = await load_header(store, run_id, scope)
     if header.terminal_state is None:
         raise RunFailed(run_id, None)

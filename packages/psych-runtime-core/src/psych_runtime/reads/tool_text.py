@@ -29,9 +29,7 @@ def rendered(value: Any) -> str:
     """Return a result as text: a string as it is, anything else as compact, sorted JSON."""
     if isinstance(value, str):
         return value
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
-    )
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def failure_text(failure: ToolFailure) -> str:

@@ -1,8 +1,8 @@
-"""`SqliteStore`, at its documented path; it lives in ``psych-runtime-sqlite``."""
+"""`SQLiteStore`, at its documented path; it lives in ``psych-runtime-sqlite``."""
 
 from psych_runtime.plugins.shim import provided_by
 
 with provided_by("sqlite"):
-    from psych_runtime_sqlite.store import SqliteStore
+    from psych_runtime_sqlite.store import SQLiteStore
 
-__all__ = ["SqliteStore"]
+__all__ = ["SQLiteStore"]

@@ -196,7 +196,7 @@ def invariant_violations(log: list[Record]) -> list[str]:
 
 
 _abandoned: list[object] = []
-"""Loops and tasks of killed processes: kept, so that no ``finally`` of theirs ever runs."""
+"""Tasks of killed processes: kept, so that no ``finally`` of theirs ever runs."""
 
 
 def _process[T](work: Awaitable[T], timeout: float) -> T:
@@ -212,7 +212,8 @@ def _process[T](work: Awaitable[T], timeout: float) -> T:
     try:
         result = loop.run_until_complete(task)
     except Killed:
-        _abandoned.append((loop, asyncio.all_tasks(loop), task))
+        _abandoned.append((asyncio.all_tasks(loop), task))
+        loop.close()
         raise
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.close()

@@ -22,6 +22,7 @@ def fake_model() -> FakeModel:
 
 
 def real_model(api_key: str) -> psych_runtime.ModelClient:
+    """Any server that speaks the OpenAI chat API."""
     return psych_runtime.OpenAICompatibleClient(
         base_url=os.environ.get("PSYCH_BASE_URL", "https://api.openai.com/v1"),
         transport=psych_runtime.HttpTransport(),
@@ -31,6 +32,7 @@ def real_model(api_key: str) -> psych_runtime.ModelClient:
 
 
 async def main() -> None:
+    """Ask one question and say what it took."""
     api_key = os.environ.get("OPENAI_API_KEY")
     if api_key:
         model: psych_runtime.ModelClient = real_model(api_key)

@@ -15,7 +15,13 @@ from psych_runtime.engine.journal import DEFAULT_LINGER_SECONDS, DecisionDropped
 from psych_runtime.engine.lease import LeaseGuard
 from psych_runtime.engine.settle import corrupt_failure
 from psych_runtime.engine.signals import AbortReason, AbortSignal
-from psych_runtime.errors import LeaseLost, SeqConflict, StoreError
+from psych_runtime.errors import (
+    LeaseLost,
+    SeqConflict,
+    StoreError,
+    StoreRegressed,
+    StoreUnavailable,
+)
 from psych_runtime.ids import AttemptId, RunId, new_attempt_id
 from psych_runtime.log.codec import decode_log, encode
 from psych_runtime.log.corruption import CorruptLog
@@ -123,7 +129,7 @@ class Attempt:
         self._arm_deadline()
         try:
             await self.settings.runner(journal, self.header, self.abort)
-        except (CorruptLog, LeaseLost, StoreError):
+        except (CorruptLog, LeaseLost, SeqConflict, StoreUnavailable, StoreRegressed):
             raise
         except Exception as error:
             _log.exception("attempt on %s failed", self.run_id)

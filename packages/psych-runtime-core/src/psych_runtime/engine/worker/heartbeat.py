@@ -7,11 +7,24 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from psych_runtime.engine.lease import LeaseGuard
 from psych_runtime.ports.store import Store
 
 _log = logging.getLogger("psych_runtime.engine.heartbeat")
+
+
+class HeartbeatLike(Protocol):
+    """What a Worker needs of a heartbeat; a simulation has one without a thread."""
+
+    def start(self) -> None:
+        """Begin renewing."""
+        ...
+
+    async def stop(self) -> None:
+        """Stop renewing, and return once it has stopped."""
+        ...
 
 
 class Heartbeat:

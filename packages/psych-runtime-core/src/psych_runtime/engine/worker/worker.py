@@ -8,10 +8,10 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable
 
-from psych_runtime.engine.lease import LeaseGuard
+from psych_runtime.engine.lease import LeaseGuard, boot_time
 from psych_runtime.engine.signals import AbortReason
 from psych_runtime.engine.worker.attempt import Attempt, AttemptRunner, AttemptSettings
-from psych_runtime.engine.worker.heartbeat import Heartbeat
+from psych_runtime.engine.worker.heartbeat import Heartbeat, HeartbeatLike
 from psych_runtime.engine.worker.supervisor import supervise
 from psych_runtime.errors import InvalidInput, LeaseLost
 from psych_runtime.ids import RunId, WorkerId, new_worker_id
@@ -87,7 +87,8 @@ class Worker:
         """True when the session may hold Runs that no Attempt executes."""
         self._wake: asyncio.Event | None = None
         self._guard: LeaseGuard | None = None
-        self._heartbeat: Heartbeat | None = None
+        self._heartbeat: HeartbeatLike | None = None
+        self._clock: Callable[[], float] = boot_time
 
     @property
     def active(self) -> frozenset[RunId]:
@@ -149,16 +150,19 @@ class Worker:
             worker_id=self.worker_id,
             lease_seconds=self._lease_seconds,
         )
-        guard = self._guard = LeaseGuard(self._store, session)
-        self._heartbeat = Heartbeat(
+        guard = self._guard = LeaseGuard(self._store, session, clock=self._clock)
+        self._heartbeat = self._make_heartbeat(guard)
+        self._heartbeat.start()
+        return guard
+
+    def _make_heartbeat(self, guard: LeaseGuard) -> HeartbeatLike:
+        return Heartbeat(
             self._store,
             guard,
             interval=self._heartbeat_seconds,
             grace=self._grace_seconds,
             on_lost=lambda: self._lease_lost(guard),
         )
-        self._heartbeat.start()
-        return guard
 
     async def _end_session(self) -> None:
         guard, heartbeat = self._guard, self._heartbeat

@@ -18,9 +18,12 @@ from psych_runtime.log.records import (
     RunSettled,
     Suspended,
     ToolCallFinished,
+    WaitExpired,
 )
 from psych_runtime.log.values import ModelTimings
 from psych_runtime.reads.model import ReadModel
+
+_UNPARKING = (Resumed, ApprovalDecided, WaitExpired, AttemptStarted, RunSettled)
 
 Interval = tuple[datetime, datetime]
 
@@ -79,7 +82,7 @@ class Latency:
             self._compaction += self._ended(record.at, _call_seconds(record.timings))
         elif isinstance(record, Suspended):
             self._parked_at = self._parked_at or record.at
-        elif isinstance(record, Resumed | ApprovalDecided | AttemptStarted | RunSettled):
+        elif isinstance(record, _UNPARKING):
             self._unpark(record.at)
 
     def report(self) -> LatencyReport:

@@ -113,9 +113,7 @@ class ModelCalls:
             )
         )
 
-    def _end(
-        self, record: ModelCallFinished | ModelCallFailed, changes: dict[str, object]
-    ) -> None:
+    def _end(self, record: ModelCallFinished | ModelCallFailed, changes: dict[str, object]) -> None:
         index = self._open.pop(record.step_id, None)
         if index is None:
             return

@@ -91,9 +91,7 @@ class Suspensions:
         index = self._open.get(record.wait_id)
         if index is not None:
             if record.question is not None:
-                self.rows[index] = self.rows[index].model_copy(
-                    update={"question": record.question}
-                )
+                self.rows[index] = self.rows[index].model_copy(update={"question": record.question})
             return
         self._append(
             SuspensionReport(

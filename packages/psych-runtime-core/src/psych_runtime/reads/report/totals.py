@@ -95,7 +95,8 @@ def alone(totals: TotalsReport, *, complete: bool) -> SubtreeTotals:
 
 def together(first: SubtreeTotals, second: SubtreeTotals) -> SubtreeTotals:
     """Return the sums of two subtrees. A cost in another currency cannot be added: it is left out
-    and counted as incomplete."""
+    and counted as incomplete.
+    """
     cost, fits = _added(first.cost, second.cost)
     unpriced = first.unpriced_model_calls + second.unpriced_model_calls
     return SubtreeTotals(

@@ -1,0 +1,1 @@
+"""Tools: registration, schemas, execution, guards, and the built-in ones."""
