@@ -1,24 +1,25 @@
+import asyncio
 import sqlite3
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import psych_runtime
 import pytest
 from click.testing import Result
+from psych_runtime.ids import RunId, VersionHash
+from psych_runtime.log.codec import encode
 from psych_runtime.plugins.descriptors import DoctorCheck, DoctorFinding, StoreAdapter
 from psych_runtime.plugins.hookspecs import hookimpl
+from psych_runtime.ports.store import NewRun
+from psych_runtime.scope import Scope
 from psych_runtime.store.url import store_from_url
-from psych_runtime.testing.fake_model import FakeModel
+from psych_runtime.testing.logs import LogBuilder
 
 Psych = Callable[..., Result]
 WithPlugins = Callable[..., Any]
-
-SPEC = psych_runtime.AgentSpec(
-    name="support", instructions="Help.", model=psych_runtime.ModelRef(model="fake-standard")
-)
 
 
 def _plugin(**hooks: Callable[[], list[Any]]) -> object:
@@ -152,22 +153,28 @@ def test_a_missing_sqlite_file_is_reported_and_not_created(psych: Psych, tmp_pat
 
 @pytest.fixture
 def two_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """A SQLite file with two finished Runs."""
-    import asyncio
-
+    """A SQLite file with two legal Runs, and ``run_torn``."""
     monkeypatch.chdir(tmp_path)
 
-    async def make() -> tuple[str, str]:
+    async def make() -> None:
         store = store_from_url("sqlite:///runs.db")
         await store.migrate()
-        model = FakeModel().turn(text="one").turn(text="two")
-        async with psych_runtime.session(model, store=store) as s:
-            first = await s.ask(SPEC, "first")
-            second = await s.ask(SPEC, "second")
+        for run_id in ("run_bad", "run_good", "run_torn"):
+            log = LogBuilder(run_id).admitted().attempt().turn()
+            if run_id == "run_torn":
+                log.tool_finished("call_of_nobody")
+            run = NewRun(
+                run_id=RunId(run_id),
+                scope=Scope(tenant="acme"),
+                version_hash=VersionHash("sha256:test"),
+                name="support",
+                deadline_at=datetime.now(UTC) + timedelta(hours=1),
+            )
+            await store.create_run(run, [encode(record) for record in log.records])
         await store.close()
-        return first.run_id, second.run_id
 
-    return asyncio.run(make())
+    asyncio.run(make())
+    return "run_bad", "run_good"
 
 
 def test_sqlite_durability_is_shown(psych: Psych, two_runs: tuple[str, str]) -> None:
@@ -203,3 +210,12 @@ def test_a_corrupt_record_is_named_with_its_cause_and_other_runs_are_sound(
     result = psych("doctor", "--store", "sqlite:///runs.db", "--run", good)
     assert result.exit_code == 0
     assert "the log is sound" in result.output
+
+
+def test_a_readable_record_that_cannot_follow_is_named_too(
+    psych: Psych, two_runs: tuple[str, str]
+) -> None:
+    result = psych("doctor", "--store", "sqlite:///runs.db", "--run", "run_torn")
+    assert result.exit_code == 1
+    assert "✗ record 4 (tool_call_finished) is corrupt: tool_call_mismatch: " in result.output
+    assert "only this Run is affected" in result.output

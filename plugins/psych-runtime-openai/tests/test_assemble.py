@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from psych_runtime.ports.model import (
 )
 from psych_runtime.spec.usage import Usage
 from psych_runtime_openai.assemble import ChunkAssembler
+from psych_runtime_openai.calls import CallAssembler
 from psych_runtime_openai.errors import ModelRequestError, ModelUnavailable
 
 
@@ -41,6 +43,7 @@ def assemble(*chunks: Any) -> list[StreamEvent]:
 def calls(*chunks: Any) -> list[tuple[str, str]]:
     """Assemble, check what every consumer relies on, and return names and arguments."""
     found: dict[int, list[str]] = {}
+    fragments: dict[int, list[str]] = {}
     ids = []
     for event in assemble(*chunks, chunk("tool_calls")):
         if isinstance(event, ToolCallDelta):
@@ -48,14 +51,14 @@ def calls(*chunks: Any) -> list[tuple[str, str]]:
                 assert event.index == len(found)
                 assert event.name, "the first piece of a call carries its name"
                 assert event.id
-                found[event.index] = [event.name, ""]
+                found[event.index] = [event.name]
                 ids.append(event.id)
             else:
                 assert event.name is None
                 assert event.id is None
-            found[event.index][1] += event.arguments_fragment
+            fragments.setdefault(event.index, []).append(event.arguments_fragment)
     assert len(set(ids)) == len(ids)
-    return [(name, arguments) for name, arguments in found.values()]
+    return [(name, "".join(fragments[index])) for index, (name,) in found.items()]
 
 
 def test_interleaved_fragments() -> None:
@@ -141,6 +144,15 @@ def test_unknown_fields_of_a_call_are_kept() -> None:
     )
     assert events[0] == ToolCallDelta(0, "1", "a", "{}", {"extra_content": signature})
     assert events[1] == ToolCallDelta(0, extra={"late": 1})
+
+
+def test_long_arguments_in_small_fragments_take_linear_time() -> None:
+    assembler = CallAssembler()
+    started = time.perf_counter()
+    list(assembler.feed([call("a", "{", index=0, id="1")]))
+    for _ in range(100_000):
+        list(assembler.feed([call(None, "x" * 20, index=0)]))
+    assert time.perf_counter() - started < 5
 
 
 def test_a_legacy_function_call() -> None:

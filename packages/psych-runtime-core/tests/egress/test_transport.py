@@ -134,15 +134,15 @@ async def test_redirects_are_handed_back_and_not_followed() -> None:
 
 async def test_a_body_over_the_limit_is_refused_also_when_it_was_compressed() -> None:
     packed = gzip.compress(b"x" * 10_000)
-    async with Server(packed, headers="Content-Encoding: gzip\r\n") as server:
-        async with HttpTransport() as transport:
-            response = await transport.request("GET", server.url, scope=SCOPE, max_bytes=10_000)
-            assert response.content == b"x" * 10_000
-            with pytest.raises(ResponseTooLarge, match="larger than 9999 bytes") as error:
-                await transport.request(
-                    "GET", server.url + "/?key=secret", scope=SCOPE, max_bytes=9_999
-                )
-            assert "secret" not in str(error.value)
+    server = Server(packed, headers="Content-Encoding: gzip\r\n")
+    async with server, HttpTransport() as transport:
+        response = await transport.request("GET", server.url, scope=SCOPE, max_bytes=10_000)
+        assert response.content == b"x" * 10_000
+        with pytest.raises(ResponseTooLarge, match="larger than 9999 bytes") as error:
+            await transport.request(
+                "GET", server.url + "/?key=secret", scope=SCOPE, max_bytes=9_999
+            )
+        assert "secret" not in str(error.value)
 
 
 async def test_a_streamed_body_is_bounded_and_can_be_cut_short() -> None:
@@ -150,10 +150,9 @@ async def test_a_streamed_body_is_bounded_and_can_be_cut_short() -> None:
         async with transport.stream("GET", server.url, scope=SCOPE) as stream:
             assert stream.status_code == 200
             assert await stream.read(10) == b"x" * 10
-        with pytest.raises(ResponseTooLarge):
-            async with transport.stream("GET", server.url, scope=SCOPE, max_bytes=999) as stream:
-                async for _ in stream.aiter_bytes():
-                    pass
+        async with transport.stream("GET", server.url, scope=SCOPE, max_bytes=999) as stream:
+            with pytest.raises(ResponseTooLarge):
+                await anext(stream.aiter_bytes())
 
 
 async def test_no_connection_is_a_transient_error() -> None:
@@ -185,10 +184,10 @@ async def test_a_malformed_header_is_not_worth_another_try(server: Server) -> No
 
 
 async def test_a_cookie_set_for_one_scope_is_not_sent_for_another() -> None:
-    async with Server(headers="Set-Cookie: session=1; Path=/\r\n") as server:
-        async with HttpTransport() as transport:
-            await transport.request("GET", server.url, scope=SCOPE)
-            await transport.request("GET", server.url, scope=Scope(tenant="other"))
+    server = Server(headers="Set-Cookie: session=1; Path=/\r\n")
+    async with server, HttpTransport() as transport:
+        await transport.request("GET", server.url, scope=SCOPE)
+        await transport.request("GET", server.url, scope=Scope(tenant="other"))
     assert "cookie" not in server.heads[1].lower()
 
 
@@ -238,21 +237,23 @@ async def test_each_loop_has_its_own_connections(server: Server) -> None:
 
 async def test_closing_closes_the_clients_of_other_loops_too() -> None:
     transport = HttpTransport()
-    ready, stop = threading.Event(), threading.Event()
+    ready = threading.Event()
     clients: list[httpx.AsyncClient] = []
+    stops: list[Callable[[], object]] = []
 
     async def elsewhere() -> None:
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        stops.append(lambda: loop.call_soon_threadsafe(stop.set))
         clients.append(transport._pool.get())
         ready.set()
-        while not stop.is_set():
-            await asyncio.sleep(0.005)
+        await stop.wait()
 
     thread = threading.Thread(target=lambda: asyncio.run(elsewhere()))
     thread.start()
     await asyncio.to_thread(ready.wait, 5)
     await transport.aclose()
     await transport.aclose()
-    stop.set()
+    stops[0]()
     await asyncio.to_thread(thread.join, 5)
     assert clients[0].is_closed
     with pytest.raises(RuntimeError, match="is closed"):

@@ -9,18 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
-
 from psych_runtime.errors import UnstorableValueError
 from psych_runtime.ids import RunId
 from psych_runtime.log import records as r
 from psych_runtime.log.codec import decode, decode_log, encode
-from psych_runtime.log.corruption import CorruptLog, CorruptionReason
+from psych_runtime.log.corruption import CorruptionReason, CorruptLog
 from psych_runtime.log.values import MediaPart, ModelToolCall, ResultAttachment
 from psych_runtime.ports.store import StoredRecord
 from psych_runtime.scope import Scope
 from psych_runtime.spec.usage import Cost, Usage
 from psych_runtime.testing.logs import EPOCH, LogBuilder
+from pydantic import ValidationError
 
 RUN = RunId("run_test")
 SCOPE = Scope(tenant="acme", principal="ann", labels={"team": "a"})
@@ -50,9 +49,7 @@ def stored_and_read(record: r.Record) -> r.Record:
 @example({"\ud800": ["\udfff", "\ud83d\ude00", "😀", "a\x00b"]}, "\udc00\ud800")
 @example([2**64, -(2**63) - 1, 10**4299, -(10**4299)], "")
 def test_every_json_value_and_text_is_stored_losslessly(value: Any, text: str) -> None:
-    finished = r.ToolCallFinished(
-        **COMMON, call_id="c", outcome="ok", result=value, preview=text
-    )
+    finished = r.ToolCallFinished(**COMMON, call_id="c", outcome="ok", result=value, preview=text)
     read = stored_and_read(finished)
     assert isinstance(read, r.ToolCallFinished)
     assert same(read.result, value)
@@ -204,4 +201,4 @@ def test_a_record_cannot_be_changed_or_carry_unknown_fields() -> None:
     with pytest.raises(ValidationError):
         r.TurnStarted(**COMMON, turn=3, colour="red")  # type: ignore[call-arg]
     with pytest.raises(ValidationError):
-        r.TurnStarted(**{**COMMON, "at": datetime(2026, 1, 1)}, turn=3)  # noqa: DTZ001
+        r.TurnStarted(**{**COMMON, "at": datetime(2026, 1, 1)}, turn=3)

@@ -10,15 +10,13 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from psych_runtime.ids import RunId
 from psych_runtime.log import records as r
-from psych_runtime.log.codec import decode_log
+from psych_runtime.log.codec import decode_log, encode
 from psych_runtime.log.corruption import CorruptLog
 from psych_runtime.log.fold import check, fold, fold_unsequenced, initial_state, reduce
 from psych_runtime.log.fold.state import RunStateView
 from psych_runtime.ports.store import StoredRecord
-from psych_runtime.log.codec import encode
 from psych_runtime.testing.legal_logs import LegalLog
 from psych_runtime.testing.logs import EPOCH, comparable
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import AnyUrl, BaseModel, SecretStr
-
 from psych_runtime.errors import UnstorableValueError
 from psych_runtime.log.jsonable import MAX_DEPTH, MAX_INT_DIGITS, to_json_value
+from pydantic import AnyUrl, BaseModel, SecretStr
 
 TEXT = st.text(st.characters(), max_size=8)
 PLAIN = st.recursive(
@@ -137,7 +136,7 @@ def test_a_subclass_of_a_plain_type_becomes_the_plain_type() -> None:
 def test_an_integer_that_no_reader_accepts_is_refused(sign: int) -> None:
     longest = sign * (10**MAX_INT_DIGITS - 1)
     assert to_json_value([longest]) == [longest]
-    with pytest.raises(UnstorableValueError, match="4300 digits.*'n'"):
+    with pytest.raises(UnstorableValueError, match=r"4300 digits.*'n'"):
         to_json_value({"n": sign * 10**MAX_INT_DIGITS})
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import pytest
-
 from psych_runtime.ids import RunId
 from psych_runtime.log import codec, upcast
 from psych_runtime.log.records import RECORD_CLASSES, RecordBase

@@ -4,15 +4,14 @@ import pickle
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
-
 from psych_runtime.ids import RunId
 from psych_runtime.log import records as r
-from psych_runtime.log.corruption import CorruptLog, CorruptionReason
+from psych_runtime.log.corruption import CorruptionReason, CorruptLog
 from psych_runtime.log.values import ModelTimings, ModelToolCall, ResultAttachment, ToolFailure
 from psych_runtime.scope import Scope
 from psych_runtime.spec.usage import Usage
 from psych_runtime.testing.logs import EPOCH
+from pydantic import ValidationError
 
 COMMON: dict[str, Any] = {
     "run_id": "run_1",

@@ -19,7 +19,7 @@ from psych_runtime.spec.usage import Cost, Usage
 
 def price(amount: int, **more: object) -> ModelPrice:
     unit = Decimal(amount)
-    return ModelPrice(input=unit, output=unit, cache_read=unit, cache_write=unit, **more)  # type: ignore[arg-type]
+    return ModelPrice(input=unit, output=unit, cache_read=unit, cache_write=unit, **more)
 
 
 A, B, C, D = price(1), price(2), price(3), price(4)

@@ -37,9 +37,9 @@ def test_messages_are_frozen_and_refuse_unknown_fields() -> None:
     call = ToolCall(id="c", name="t", arguments={"x": 1}, extra={"sig": "s"})
     message = AssistantMessage(tool_calls=(call,), reasoning="r", reasoning_blocks=({"b": 1},))
     with pytest.raises(ValidationError):
-        message.content = "other"  # type: ignore[misc]
+        message.content = "other"
     with pytest.raises(ValidationError):
-        ToolResultMessage(tool_call_id="c", name="t", content="", surprise=1)  # type: ignore[call-arg]
+        ToolResultMessage(tool_call_id="c", name="t", content="", surprise=1)
     assert AssistantMessage.model_validate_json(message.model_dump_json()) == message
 
 

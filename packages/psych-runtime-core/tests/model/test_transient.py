@@ -47,6 +47,15 @@ def test_anything_else_is_not(error: BaseException) -> None:
     assert not is_transient(error)
 
 
+def test_an_error_may_decide_itself() -> None:
+    error = WithStatus(429)
+    error.retryable = False  # type: ignore[attr-defined]
+    assert not is_transient(error)
+    error = WithStatus(400)
+    error.retryable = True  # type: ignore[attr-defined]
+    assert is_transient(error)
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -63,16 +63,28 @@ async def test_a_backlog_of_several_pages_is_read_without_a_gap(
     assert await seqs(stream(store, log.run_id)) == list(range(1, len(log.records) + 1))
 
 
+@pytest.fixture
+def asleep(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set whenever a reader has nothing to do; from then on only a wake-up brings it back."""
+    event = asyncio.Event()
+    real = stream_module._woken_within
+
+    async def noted(woken: asyncio.Event, seconds: float) -> bool:
+        event.set()
+        return await real(woken, 3600.0)
+
+    monkeypatch.setattr(stream_module, "_woken_within", noted)
+    return event
+
+
 async def test_a_wake_up_brings_new_records_before_the_next_poll(
-    store: InMemoryStore, new_log: NewLog, put: Put, monkeypatch: pytest.MonkeyPatch
+    store: InMemoryStore, new_log: NewLog, put: Put, asleep: asyncio.Event
 ) -> None:
-    monkeypatch.setattr(stream_module, "FIRST_POLL_SECONDS", 3600.0)
     stored = await put(new_log().begun())
     async with asyncio.timeout(5), aclosing(stream(store, stored.log.run_id)) as records:
         assert [(await anext(records)).seq for _ in range(2)] == [1, 2]
         coming = asyncio.ensure_future(anext(records))
-        while not store._wakeups.wanted:
-            await asyncio.sleep(0)
+        await asleep.wait()
         stored.log.turns("hi").settle()
         await stored.push()
         assert (await coming).seq == 3
@@ -100,18 +112,34 @@ async def test_a_store_without_wake_ups_is_polled_ever_more_rarely(
     assert waits == [0.001, 0.002, 0.004, 0.004, 0.004]
 
 
+@pytest.mark.parametrize("read", [stream, stream_text])
 async def test_a_reader_that_closes_leaves_no_listener(
+    store: InMemoryStore, new_log: NewLog, put: Put, asleep: asyncio.Event, read: Any
+) -> None:
+    stored = await put(new_log().begun())
+    async with asyncio.timeout(5), aclosing(read(store, stored.log.run_id)) as items:
+        waiting = asyncio.ensure_future(_last(items))
+        await asleep.wait()
+        assert store._wakeups.wanted
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    assert not store._wakeups.wanted
+
+
+async def test_a_reader_that_breaks_off_leaves_no_listener(
     store: InMemoryStore, new_log: NewLog, put: Put
 ) -> None:
     stored = await put(new_log().begun())
-    for read in (stream, stream_text):
-        async with asyncio.timeout(5), aclosing(read(store, stored.log.run_id)) as items:
-            waiting = asyncio.ensure_future(_last(items))
-            while not store._wakeups.wanted:
-                await asyncio.sleep(0)
-            waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
-        assert not store._wakeups.wanted
+    async with aclosing(stream(store, stored.log.run_id)) as records:
+        async for _ in records:
+            break
+        assert store._wakeups.wanted
+    assert not store._wakeups.wanted
+
+
+async def _collect(items: Any, into: list[Any]) -> None:
+    async for item in items:
+        into.append(item)
 
 
 async def _last(items: Any) -> None:
@@ -220,8 +248,7 @@ async def test_text_of_a_failed_run_ends_with_the_failure(
     await put(log)
     got: list[str] = []
     with pytest.raises(RunFailed) as caught:
-        async for text in stream_text(store, log.run_id, after=after):
-            got.append(text)
+        await _collect(stream_text(store, log.run_id, after=after), got)
     assert got == ([] if after else ["one"])
     assert caught.value.failure == failure
 

@@ -1,5 +1,4 @@
 import pytest
-
 from psych_runtime.store.memory import InMemoryStore
 from psych_runtime_testkit.clock import ManualClock
 from psych_runtime_testkit.store import StoreContract

@@ -129,6 +129,7 @@ def _contract_class(item: pytest.Item) -> type[Contract] | None:
 
 def _contract_classes(module: ModuleType) -> Iterator[type[Contract]]:
     for value in vars(module).values():
-        if inspect.isclass(value) and issubclass(value, Contract) and contract_tests(value):
-            if value.__module__ == module.__name__:
-                yield value
+        if not inspect.isclass(value) or value.__module__ != module.__name__:
+            continue
+        if issubclass(value, Contract) and contract_tests(value):
+            yield value

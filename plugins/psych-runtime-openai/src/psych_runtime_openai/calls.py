@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from psych_runtime.ids import new_call_id
@@ -26,8 +26,22 @@ class _Call:
     wire_id: str | None
     wire_index: int | None
     name: str = ""
-    arguments: str = ""
+    fragments: list[str] = field(default_factory=list)
     announced: bool = False
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self.fragments)
+
+    def is_whole(self) -> bool:
+        """Its arguments are a complete object already."""
+        if not self.fragments or not self.fragments[-1].rstrip().endswith("}"):
+            return False
+        try:
+            json.loads(self.arguments)
+        except ValueError:
+            return False
+        return True
 
 
 class CallAssembler:
@@ -74,7 +88,8 @@ class CallAssembler:
         }
         call = self._find(item, name, fragment, place)
         call.name = call.name or name
-        call.arguments += fragment
+        if fragment:
+            call.fragments.append(fragment)
         if not call.announced:
             if call.name:
                 call.announced = True
@@ -105,7 +120,8 @@ class CallAssembler:
         latest_first = self._calls[::-1]
         if wire_id is not None:
             for call in latest_first:
-                if call.wire_id == wire_id and index in (None, call.wire_index):
+                same_place = index is None or call.wire_index in (None, index)
+                if call.wire_id == wire_id and same_place:
                     return call
         if index is not None:
             at = next((call for call in latest_first if call.wire_index == index), None)
@@ -125,12 +141,4 @@ def _starts_another(call: _Call, name: str, fragment: str) -> bool:
     """
     if not name or not call.name:
         return False
-    return name != call.name or (bool(fragment) and _is_whole(call.arguments))
-
-
-def _is_whole(arguments: str) -> bool:
-    try:
-        json.loads(arguments)
-    except ValueError:
-        return False
-    return True
+    return name != call.name or (bool(fragment) and call.is_whole())

@@ -30,6 +30,9 @@ class ModelRequestError(PsychError):
         request_id: The provider's id of the request, for its support; None when it gave none.
     """
 
+    retryable = False
+    """Also for a status that usually is, such as 429 for an exhausted quota."""
+
     def __init__(
         self,
         message: str,

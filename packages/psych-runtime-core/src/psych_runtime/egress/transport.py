@@ -6,7 +6,6 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from psych_runtime.egress.policies import AllowAll
@@ -252,6 +251,8 @@ class HttpTransport:
 
 
 def _new_client() -> httpx.AsyncClient:
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
     import httpx
 
     limits = httpx.Limits(

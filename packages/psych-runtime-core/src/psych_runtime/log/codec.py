@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError, from_json
 
 from psych_runtime.errors import UnstorableValueError
 from psych_runtime.ids import RunId
-from psych_runtime.log.corruption import CorruptLog, CorruptionReason
+from psych_runtime.log.corruption import CorruptionReason, CorruptLog
 from psych_runtime.log.jsonable import to_json_value
 from psych_runtime.log.records import RECORD_CLASSES, Record, RecordBase
 from psych_runtime.log.records.run import RunAdmitted
@@ -102,9 +102,7 @@ def decode(run_id: RunId, scope: Scope, seq: int, body: bytes) -> Record:
         ) from error
 
 
-def decode_log(
-    run_id: RunId, stored: Iterable[Stored], scope: Scope | None = None
-) -> list[Record]:
+def decode_log(run_id: RunId, stored: Iterable[Stored], scope: Scope | None = None) -> list[Record]:
     """Return the Records of a whole log, or of its tail when ``scope`` is given.
 
     Raises:

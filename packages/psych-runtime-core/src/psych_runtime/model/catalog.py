@@ -12,7 +12,7 @@ from typing import Any, Final
 from psych_runtime.ports.pricing import ModelPrice
 
 DEFAULT_PRICE_CATALOG_VERSION: Final = "2026-09-10"
-"""The date up to which the bundled prices were checked."""
+"""Date of the bundled catalogue. Prices change and discounts differ: override what you pay."""
 
 
 class CatalogPrices(Mapping[str, ModelPrice]):

@@ -57,10 +57,14 @@ def is_transient(error: BaseException) -> bool:
     """Say whether the same call may succeed later.
 
     True for `TransientError`, timeouts, broken or refused connections, failed name resolution,
-    and an error whose ``status_code`` is retryable. Never for a cancellation.
+    and an error whose ``status_code`` is retryable. An error with a ``retryable`` attribute of
+    True or False has decided itself. Never for a cancellation.
     """
     if not isinstance(error, Exception) or isinstance(error, asyncio.CancelledError):
         return False
+    decided = getattr(error, "retryable", None)
+    if isinstance(decided, bool):
+        return decided
     if isinstance(error, TransientError | TimeoutError | ConnectionError | socket.gaierror):
         return True
     status = _status(error)

@@ -18,8 +18,10 @@ from psych_runtime.reads.answer import AnswerView
 from psych_runtime.reads.calls import answer
 from psych_runtime.reads.stream import stream
 from psych_runtime.scope import Scope
+from psych_runtime.spec.agent import AgentSpec
 from psych_runtime.spec.validation import ValidationContext
 from psych_runtime.spec.version import Spec, Version
+from psych_runtime.spec.workflow import WorkflowSpec
 from psych_runtime.store.memory import InMemoryStore
 from psych_runtime.tools.registry import ToolRegistry
 
@@ -62,7 +64,7 @@ class Session:
         Raises:
             SpecValidationError: Lists every problem.
         """
-        built = spec if isinstance(spec, Spec) else spec.build()
+        built = spec if isinstance(spec, AgentSpec | WorkflowSpec) else spec.build()
         context = ValidationContext(registered_tools=self.registry.names)
         version = await publish(self.store, built, context=context)
         self._versions[version.hash] = version

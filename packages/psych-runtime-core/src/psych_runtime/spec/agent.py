@@ -70,12 +70,8 @@ class SubagentRef(SpecModel):
     """The agent itself; it is part of the parent's hash."""
 
 
-SkillSet = Annotated[
-    tuple[Skill, ...], AfterValidator(by_unique_name("skill", lambda skill: skill.name))
-]
-SubagentSet = Annotated[
-    tuple[SubagentRef, ...], AfterValidator(by_unique_name("subagent", lambda ref: ref.name))
-]
+SkillSet = Annotated[tuple[Skill, ...], AfterValidator(by_unique_name("skill"))]
+SubagentSet = Annotated[tuple[SubagentRef, ...], AfterValidator(by_unique_name("subagent"))]
 
 
 class AgentSpec(SpecModel):
@@ -119,7 +115,8 @@ class AgentSpec(SpecModel):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        owners = [owner.name for owner in (*self.mcp_servers, *self.a2a_peers)]
+        owners = [server.name for server in self.mcp_servers]
+        owners += [peer.name for peer in self.a2a_peers]
         check_tool_names(self.tools, owners)
         bindings = self.code_execution.bindings if self.code_execution else None
         known = BINDABLE_BUILT_INS.union(tool.name for tool in self.tools)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -77,19 +78,36 @@ def sorted_unique(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(set(values)))
 
 
-def by_unique_name[T](what: str, name_of: Callable[[T], str]) -> Callable[[tuple[T, ...]], Any]:
+def refuse_repeated(what: str, names: Iterable[str]) -> None:
+    """Raise `ValueError` if a name is there more than once.
+
+    Args:
+        what: What is named, for the message.
+        names: The names.
+    """
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"more than one {what} is named {', '.join(map(repr, twice))}")
+
+
+class Named(Protocol):
+    """Anything with a name."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+
+def by_unique_name[T: Named](what: str) -> Callable[[tuple[T, ...]], tuple[T, ...]]:
     """Return a validator that sorts by name and refuses a name that is used twice.
 
     Args:
         what: What the entries are, for the message.
-        name_of: The name of one entry.
     """
 
     def check(values: tuple[T, ...]) -> tuple[T, ...]:
-        names = [name_of(value) for value in values]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"more than one {what} is named {', '.join(map(repr, twice))}")
-        return tuple(sorted(values, key=name_of))
+        refuse_repeated(what, (value.name for value in values))
+        return tuple(sorted(values, key=lambda value: value.name))
 
     return check

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from enum import StrEnum
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from psych_runtime.spec.base import SpecModel
+from psych_runtime.spec.base import SpecModel, refuse_repeated
 from psych_runtime.spec.names import Name
 
 
@@ -127,7 +126,5 @@ class CodeExecution(SpecModel):
     def _sort_bindings(cls, bindings: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if bindings is None:
             return None
-        twice = [name for name, count in Counter(bindings).items() if count > 1]
-        if twice:
-            raise ValueError(f"more than one binding is named {', '.join(map(repr, twice))}")
+        refuse_repeated("binding", bindings)
         return tuple(sorted(bindings))

@@ -158,15 +158,9 @@ class A2APeer(SpecModel):
 Tool = Annotated[CodeTool | HttpTool, Field(discriminator="kind")]
 
 
-def _name_of(value: CodeTool | HttpTool | McpServer | A2APeer) -> str:
-    return value.name
-
-
-ToolSet = Annotated[tuple[Tool, ...], AfterValidator(by_unique_name("tool", _name_of))]
-McpServerSet = Annotated[
-    tuple[McpServer, ...], AfterValidator(by_unique_name("MCP server", _name_of))
-]
-A2APeerSet = Annotated[tuple[A2APeer, ...], AfterValidator(by_unique_name("A2A peer", _name_of))]
+ToolSet = Annotated[tuple[Tool, ...], AfterValidator(by_unique_name("tool"))]
+McpServerSet = Annotated[tuple[McpServer, ...], AfterValidator(by_unique_name("MCP server"))]
+A2APeerSet = Annotated[tuple[A2APeer, ...], AfterValidator(by_unique_name("A2A peer"))]
 
 
 def check_tool_names(tools: Iterable[CodeTool | HttpTool], owners: Iterable[str]) -> None:

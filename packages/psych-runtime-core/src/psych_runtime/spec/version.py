@@ -88,7 +88,10 @@ def load_spec(
         return model.model_validate(data)
     except ValidationError as error:
         raise SpecValidationError(
-            [ValidationIssue(_path(data, item["loc"]), item["msg"]) for item in error.errors()]
+            [
+                ValidationIssue(_path(data, item["loc"]), _reason(item["msg"]))
+                for item in error.errors()
+            ]
         ) from error
 
 
@@ -198,6 +201,10 @@ def _parsed(document: str | bytes) -> Any:
 def _path(data: dict[str, Any], loc: tuple[int | str, ...]) -> str:
     name = data.get("name")
     return ".".join([name if isinstance(name, str) and name else "spec", *map(str, loc)])
+
+
+def _reason(message: str) -> str:
+    return message.removeprefix("Value error, ")
 
 
 def _refused(message: str, data: dict[str, Any] | None = None) -> SpecValidationError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from psych_runtime.spec.base import SpecModel
+from psych_runtime.spec.base import SpecModel, refuse_repeated
 from psych_runtime.spec.conditions import Condition, Mapping, ValuePath
 from psych_runtime.spec.json_values import JsonObject
 from psych_runtime.spec.limits import Limits, SuspensionPolicy
@@ -79,7 +78,7 @@ class BranchStep(StepBase):
 
     @model_validator(mode="after")
     def _unique_cases(self) -> Self:
-        _refuse_repeated("case", (case.name for case in self.cases))
+        refuse_repeated("case", (case.name for case in self.cases))
         return self
 
 
@@ -159,7 +158,7 @@ class WorkflowSpec(SpecModel):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        _refuse_repeated("step", (step.name for step in iter_steps(self.steps)))
+        refuse_repeated("step", (step.name for step in iter_steps(self.steps)))
         check_tool_names(self.tools, (server.name for server in self.mcp_servers))
         return self
 
@@ -185,9 +184,3 @@ def iter_steps(steps: Iterable[StepBase]) -> Iterator[StepBase]:
     for step in steps:
         yield step
         yield from iter_steps(step_children(step))
-
-
-def _refuse_repeated(what: str, names: Iterable[str]) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ValueError(f"more than one {what} is named {', '.join(map(repr, twice))}")

@@ -53,7 +53,9 @@ class FakeTransientFailure(TransientError):
 
 
 class FakePermanentFailure(PsychError):
-    """A scripted failure that another try would not change."""
+    """A scripted failure that another try would not change, whatever its status."""
+
+    retryable = False
 
     def __init__(self, status_code: int, message: str | None = None) -> None:
         self.status_code = status_code

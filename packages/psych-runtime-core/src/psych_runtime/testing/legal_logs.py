@@ -142,7 +142,7 @@ class LegalLog:
         if activation.model_call_open:
             calls = tuple(
                 ModelToolCall(
-                    call_id=self._new(f"c{index}_"),  # type: ignore[arg-type]
+                    call_id=self._new(f"c{index}_"),
                     name=self.rng.choice(["refund", "lookup", "run_code"]),
                     arguments={"id": self.rng.randrange(2)},
                 )
@@ -183,7 +183,8 @@ class LegalLog:
     def _call_facts(self) -> Iterator[Move]:
         state = self.state
         asked = [
-            call for call in state.unanswered_calls.values()
+            call
+            for call in state.unanswered_calls.values()
             if call.call_id not in state.open_tool_calls
         ]
         if asked:

@@ -211,17 +211,13 @@ class LogBuilder:
 
     def tool_retried(self, call_id: str, attempt_number: int = 2, **kwargs: Any) -> Self:
         """`ToolCallRetried`."""
-        return self.add(
-            r.ToolCallRetried, call_id=call_id, attempt_number=attempt_number, **kwargs
-        )
+        return self.add(r.ToolCallRetried, call_id=call_id, attempt_number=attempt_number, **kwargs)
 
     def tool_reconciled(self, call_id: str, verdict: str = "happened", **kwargs: Any) -> Self:
         """`ToolCallReconciled`."""
         return self.add(r.ToolCallReconciled, call_id=call_id, verdict=verdict, **kwargs)
 
-    def tool_late(
-        self, call_id: str, outcome: ToolOutcome = ToolOutcome.OK, **kwargs: Any
-    ) -> Self:
+    def tool_late(self, call_id: str, outcome: ToolOutcome = ToolOutcome.OK, **kwargs: Any) -> Self:
         """`ToolResultLate`."""
         return self.add(r.ToolResultLate, call_id=call_id, outcome=outcome, **kwargs)
 

@@ -65,7 +65,7 @@ class StoreLab:
         if self._clock is not None:
             self._clock.advance(seconds)
         async with asyncio.timeout(seconds + _PATIENCE):
-            while await self.store.now() < target:
+            while await self.store.now() < target:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -75,7 +75,7 @@ class StoreLab:
             TimeoutError: It did not within twenty seconds.
         """
         async with asyncio.timeout(_PATIENCE):
-            while not condition():
+            while not condition():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 
     async def ahead(self, seconds: float) -> datetime:

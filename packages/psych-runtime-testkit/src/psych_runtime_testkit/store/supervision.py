@@ -82,8 +82,8 @@ class DueContract(StoreSuite):
         claim = await lab.held_run()
         entry = OutboxEntry(key="o", target_run_id=RunId("run_t"), body=b"x")
         await lab.move(claim, RunState.SETTLED, outbox=(entry,))
-        (due,) = await lab.store.due()
-        assert (due.kind, due.header.outbox) == (DueKind.OUTBOX, (entry,))
+        due = await lab.store.due()
+        assert [(d.kind, d.header.outbox) for d in due] == [(DueKind.OUTBOX, (entry,))]
 
     async def test_aborted_run_that_nobody_holds(self, lab: StoreLab) -> None:
         run_id = await lab.suspended_run("a")

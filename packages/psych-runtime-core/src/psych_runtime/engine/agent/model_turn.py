@@ -62,7 +62,11 @@ class ModelTurn:
                 on.spec.tools, on.registry, failure_streaks=dict(streaks), threshold=threshold
             )
             prompt = assemble_system_prompt(
-                on.spec, memories=tuple(on.runtime.memories), notices=resolved.advisories
+                instructions=on.spec.instructions,
+                description=on.spec.description,
+                answer_style=on.spec.answer_style,
+                memories=on.runtime.memories,
+                notices=resolved.advisories,
             )
             offer = self._offers[withheld] = Offer(prompt, resolved.definitions)
         on.offered = frozenset(definition.name for definition in offer.definitions)
@@ -199,9 +203,7 @@ class ModelTurn:
         self._next_model += 1
         delay = 0.0
         if self._next_model % models == 0:  # every model has been tried: only now wait
-            delay = retry_delay(
-                self._next_model // models, getattr(error, "retry_after_seconds", None)
-            )
+            delay = retry_delay(self._next_model // models, error)
         self._failed(turn, model, streamed, failure, retry_in=delay)
         await on.journal.commit()
         if delay > 0:

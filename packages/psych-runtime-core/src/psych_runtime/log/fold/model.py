@@ -20,9 +20,7 @@ from psych_runtime.log.records import (
 
 
 def _prompt(state: RunStateView, record: PromptDefined) -> None:
-    state.prompts.setdefault(
-        record.digest, PromptDefinition(record.system_prompt, record.tools)
-    )
+    state.prompts.setdefault(record.digest, PromptDefinition(record.system_prompt, record.tools))
 
 
 def _check_turn(state: RunStateView, record: TurnStarted) -> None:

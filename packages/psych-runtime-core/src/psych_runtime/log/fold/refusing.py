@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from psych_runtime.log.corruption import CorruptLog, CorruptionReason
+from psych_runtime.log.corruption import CorruptionReason, CorruptLog
 from psych_runtime.log.records import RecordBase
 
 MULTIPLE_OPEN = CorruptionReason.MULTIPLE_OPEN_OPERATIONS

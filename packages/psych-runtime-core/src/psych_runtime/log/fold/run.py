@@ -47,9 +47,7 @@ def _admitted(state: RunStateView, record: RunAdmitted) -> None:
 def _check_attempt(state: RunStateView, record: AttemptStarted) -> None:
     expected = state.attempt_count + 1
     if record.attempt_number != expected:
-        refuse(
-            record, NON_CONSECUTIVE, f"attempt {record.attempt_number} follows {expected - 1}"
-        )
+        refuse(record, NON_CONSECUTIVE, f"attempt {record.attempt_number} follows {expected - 1}")
 
 
 def _attempt(state: RunStateView, record: AttemptStarted) -> None:

@@ -86,9 +86,7 @@ def _check_compensation_started(state: RunStateView, record: CompensationStarted
 
 
 def _compensation_started(state: RunStateView, record: CompensationStarted) -> None:
-    state.compensations[record.step_id] = Compensation(
-        record.step_id, record.tool, record.call_id
-    )
+    state.compensations[record.step_id] = Compensation(record.step_id, record.tool, record.call_id)
 
 
 def _check_compensation_finished(state: RunStateView, record: CompensationFinished) -> None:

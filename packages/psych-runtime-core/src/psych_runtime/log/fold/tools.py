@@ -49,9 +49,7 @@ def _check_started(state: RunStateView, record: ToolCallStarted) -> None:
     activation = state.activations.get(record.step_id)
     if activation is not None and activation.turn:
         if record.turn != activation.turn:
-            refuse(
-                record, UNKNOWN, f"turn {record.turn} is not the current turn {activation.turn}"
-            )
+            refuse(record, UNKNOWN, f"turn {record.turn} is not the current turn {activation.turn}")
     elif record.turn > max(state.turn, 1):
         refuse(record, UNKNOWN, f"there was no turn {record.turn}")
     parent = record.parent_call_id
@@ -110,17 +108,13 @@ def _check_open(
     state: RunStateView, record: ToolCallRetried | ToolCallReconciled | ToolCallFinished
 ) -> None:
     if record.call_id not in state.open_tool_calls:
-        refuse(
-            record, CorruptionReason.TOOL_CALL_MISMATCH, f"call {record.call_id!r} is not open"
-        )
+        refuse(record, CorruptionReason.TOOL_CALL_MISMATCH, f"call {record.call_id!r} is not open")
 
 
 def _check_known(state: RunStateView, record: ToolProgress | ToolResultLate) -> None:
     call_id = record.call_id
     if call_id not in state.open_tool_calls and call_id not in state.result_positions:
-        refuse(
-            record, CorruptionReason.TOOL_CALL_MISMATCH, f"call {call_id!r} was never started"
-        )
+        refuse(record, CorruptionReason.TOOL_CALL_MISMATCH, f"call {call_id!r} was never started")
 
 
 def _progress(state: RunStateView, record: ToolProgress) -> None:

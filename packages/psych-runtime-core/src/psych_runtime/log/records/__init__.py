@@ -125,6 +125,9 @@ RECORD_ADAPTER: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defe
 """Validates and dumps any Record; built at first use."""
 
 __all__ = [
+    "EXTERNAL_TYPES",
+    "RECORD_ADAPTER",
+    "RECORD_CLASSES",
     "AbortRequested",
     "ApprovalDecided",
     "ApprovalOffered",
@@ -133,7 +136,6 @@ __all__ = [
     "CompensationFinished",
     "CompensationStarted",
     "ComponentShown",
-    "EXTERNAL_TYPES",
     "ModelCallFailed",
     "ModelCallFinished",
     "ModelCallStarted",
@@ -142,8 +144,6 @@ __all__ = [
     "QueueCancelled",
     "QueueConsumed",
     "QueueEnqueued",
-    "RECORD_ADAPTER",
-    "RECORD_CLASSES",
     "Record",
     "RecordBase",
     "Resumed",

@@ -1,0 +1,1 @@
+"""Fluent builders: Specs and tool registrations in one go."""

@@ -1,0 +1,1 @@
+"""What `psych-testkit new` writes."""

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import griffe
+import psych_runtime
+import pydantic
+import pytest
+from psych_runtime.deprecation import deprecated
+from public_names import FILE, read, vanished
+
+
+def _exported() -> dict[str, Any]:
+    return {name: getattr(psych_runtime, name) for name in psych_runtime.__all__}
+
+
+def test_all_is_sorted_and_has_no_doubles() -> None:
+    names = list(psych_runtime.__all__)
+    assert names == sorted(set(names), key=str.lower)
+
+
+def test_all_is_complete() -> None:
+    for name in psych_runtime.__all__:
+        assert getattr(psych_runtime, name) is not None
+    public = {
+        name
+        for name in dir(psych_runtime)
+        if not name.startswith("_")
+        and not isinstance(getattr(psych_runtime, name), types.ModuleType)
+    }
+    assert public - set(psych_runtime.__all__) == set()
+
+
+def test_every_public_name_is_documented() -> None:
+    package = griffe.load("psych_runtime", resolve_aliases=True, resolve_external=True)
+    silent = []
+    for name in psych_runtime.__all__:
+        member = package[name]
+        target = member.final_target if member.is_alias else member
+        if target.docstring is None or not target.docstring.value.strip():
+            silent.append(name)
+    assert silent == []
+
+
+def test_every_public_function_documents_the_types_it_takes_and_returns() -> None:
+    for name, value in _exported().items():
+        if inspect.isfunction(value):
+            signature = inspect.signature(value)
+            untyped = [
+                parameter.name
+                for parameter in signature.parameters.values()
+                if parameter.annotation is inspect.Parameter.empty
+            ]
+            assert untyped == [], name
+            assert signature.return_annotation is not inspect.Signature.empty, name
+
+
+def _types_in(annotation: Any) -> Iterator[Any]:
+    if isinstance(annotation, typing.TypeAliasType):
+        yield from _types_in(annotation.__value__)
+        return
+    if inspect.isclass(annotation):
+        yield annotation
+    for part in typing.get_args(annotation):
+        yield from _types_in(part)
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if not inspect.isclass(value):
+        return {}
+    if issubclass(value, pydantic.BaseModel):
+        value.model_rebuild()
+        return {name: field.annotation for name, field in value.model_fields.items()}
+    if dataclasses.is_dataclass(value):
+        hints = typing.get_type_hints(value)
+        names = [one.name for one in dataclasses.fields(value) if not one.name.startswith("_")]
+        return {name: hints[name] for name in names}
+    return {}
+
+
+def test_every_type_that_a_public_model_holds_is_public_itself() -> None:
+    exported = _exported()
+    reachable = {id(value) for value in exported.values()}
+    for value in exported.values():
+        reachable |= {id(part) for part in _types_in(value)}
+    unreachable = {
+        f"{name}.{field}: {part.__name__}"
+        for name, value in exported.items()
+        for field, annotation in _fields(value).items()
+        for part in _types_in(annotation)
+        if part.__module__.split(".")[0].startswith("psych_runtime") and id(part) not in reachable
+    }
+    assert unreachable == set()
+
+
+def test_no_released_name_vanishes_without_a_warning() -> None:
+    released = read(FILE.read_text())
+    assert released, "the snapshot is empty: run tests/support/public_names.py"
+    assert vanished(released, psych_runtime.__all__) == []
+
+
+def test_a_name_may_vanish_only_after_a_release_that_warned() -> None:
+    released = read("# of 0.3.0\nkept\nwarned deprecated\ndropped\n")
+    assert vanished(released, ["kept", "new"]) == ["dropped"]
+
+
+def test_the_snapshot_knows_a_deprecated_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from public_names import is_deprecated
+
+    @deprecated(since="0.3", removal="0.4")
+    def old() -> None: ...
+
+    monkeypatch.setattr(psych_runtime, "old", old, raising=False)
+    monkeypatch.setattr(psych_runtime, "new", object(), raising=False)
+    assert is_deprecated("old")
+    assert not is_deprecated("new")
