@@ -252,7 +252,8 @@ async def test_context_gives_a_tool_what_it_needs(store: Store) -> None:
     [started] = of_type(log, "tool_call_started")
     assert context.scope.tenant == SCOPE.tenant
     assert (context.run_id, context.call_id) == (log[0].run_id, started.call_id)
-    assert started.call_id in context.idempotency_key
+    again = ToolContext.for_testing(run_id=context.run_id, call_id=context.call_id)
+    assert context.idempotency_key == again.idempotency_key
     [progress] = of_type(log, "tool_progress")
     assert (progress.message, progress.fraction) == ("half way", 0.5)
 

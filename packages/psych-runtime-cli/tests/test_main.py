@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from importlib import metadata
 
+import psych_runtime
 import pytest
 from click.testing import Result
 
@@ -13,6 +14,7 @@ Psych = Callable[..., Result]
 def test_version(psych: Psych) -> None:
     result = psych("--version")
     assert result.output == f"psych {metadata.version('psych-runtime-core')}\n"
+    assert metadata.version("psych-runtime-core") == psych_runtime.__version__
     assert result.exit_code == 0
 
 

@@ -1,7 +1,7 @@
-import os
-import subprocess
-import sys
+import contextlib
+import io
 import textwrap
+import uuid
 
 import pytest
 
@@ -21,19 +21,31 @@ class TestGood(ListingContract):
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, monkeypatch):
+    """Run a test module in a pytest session of its own, in this process."""
+
     def run(source, *arguments, require=""):
-        (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
-        (tmp_path / "test_it.py").write_text(textwrap.dedent(HEAD + source))
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PSYCH_REQUIRE_SERVICES": require},
-            capture_output=True,
-            text=True,
-            timeout=60,
+        monkeypatch.setenv("PSYCH_REQUIRE_SERVICES", require)
+        (tmp_path / "pytest.ini").write_text(
+            "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
         )
-        return done.returncode, done.stdout + done.stderr
+        # A name of its own: this process keeps what it imported.
+        module = tmp_path / f"test_{uuid.uuid4().hex}.py"
+        module.write_text(textwrap.dedent(HEAD + source))
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            code = pytest.main(
+                [
+                    "-p",
+                    "no:cacheprovider",
+                    "--import-mode=importlib",
+                    f"--rootdir={tmp_path}",
+                    f"--config-file={tmp_path / 'pytest.ini'}",
+                    str(module),
+                    *arguments,
+                ]
+            )
+        return code, output.getvalue()
 
     return run
 

@@ -88,6 +88,10 @@ def test_several_calls_may_share_index_zero() -> None:
         tools(call("a", '{"n":1}', index=0, id="1")),
         tools(call("a", '{"n":2}', index=0, id="2")),
     ) == [("a", '{"n":1}'), ("a", '{"n":2}')]
+    assert calls(tools(call("a", "", index=0, id="1")), tools(call("a", "", index=0, id="2"))) == [
+        ("a", ""),
+        ("a", ""),
+    ]
 
 
 def test_an_id_that_changes_with_every_fragment_is_one_call() -> None:

@@ -53,4 +53,4 @@ def test_a_long_line_in_small_pieces_takes_linear_time() -> None:
     line = b"data: " + b"x" * 2_000_000
     started = time.perf_counter()
     assert data(*(line[at : at + 100] for at in range(0, len(line), 100))) == ["x" * 2_000_000]
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 3

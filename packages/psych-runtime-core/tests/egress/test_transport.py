@@ -13,6 +13,7 @@ from psych_runtime.egress import AllowAll, DenyAll, HttpTransport
 from psych_runtime.errors import AccessDenied, InvalidInput, ResponseTooLarge, TransientError
 from psych_runtime.ports.egress import EgressPolicy
 from psych_runtime.scope import Scope
+from psych_runtime.testing.openai_stub import OpenAIStub
 
 SCOPE = Scope(tenant="acme")
 
@@ -153,6 +154,15 @@ async def test_a_streamed_body_is_bounded_and_can_be_cut_short() -> None:
         async with transport.stream("GET", server.url, scope=SCOPE, max_bytes=999) as stream:
             with pytest.raises(ResponseTooLarge):
                 await anext(stream.aiter_bytes())
+
+
+async def test_a_body_that_nobody_reads_holds_no_connection() -> None:
+    async with OpenAIStub() as stub, HttpTransport() as transport:
+        stub.chunks([{}], stall_before=0)
+        chat = stub.url + "/chat/completions"
+        async with transport.stream("POST", chat, scope=SCOPE, json={}) as stream:
+            assert stream.headers["Content-Type"] == "text/event-stream"
+        await stub.wait_for_connections(0)
 
 
 async def test_no_connection_is_a_transient_error() -> None:

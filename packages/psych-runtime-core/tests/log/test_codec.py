@@ -70,7 +70,7 @@ def test_an_unstorable_value_is_refused_before_there_is_a_record(value: object) 
     with pytest.raises(UnstorableValueError):
         r.ToolCallFinished(**COMMON, call_id="c", outcome="ok", result=value)
     with pytest.raises(UnstorableValueError):
-        ModelToolCall(call_id="c", name="t", arguments={"value": value})  # type: ignore[arg-type]
+        ModelToolCall(call_id="c", name="t", arguments={"value": value})
     with pytest.raises(UnstorableValueError):
         r.ModelCallFinished(
             **COMMON,
@@ -182,7 +182,8 @@ def test_an_unreadable_body_is_a_corrupt_log_with_its_place(body: bytes, why: st
 def test_every_type_is_written_under_its_own_name_and_read_as_its_class() -> None:
     for name, cls in r.RECORD_CLASSES.items():
         assert cls.model_fields["type"].default == name
-        assert r.RECORD_ADAPTER.json_schema()["discriminator"]["mapping"][name]
+    known = r.RECORD_ADAPTER.json_schema()["discriminator"]["mapping"]
+    assert known.keys() == r.RECORD_CLASSES.keys()
     assert set(r.RECORD_CLASSES) >= r.EXTERNAL_TYPES
 
 

@@ -57,7 +57,7 @@ def test_a_requested_call_is_unanswered_until_it_has_a_result_in_the_models_orde
 
 def test_a_call_with_a_problem_stays_in_the_state_whole() -> None:
     call = ModelToolCall(
-        call_id="a",  # type: ignore[arg-type]
+        call_id="a",
         name="x",
         raw_arguments="{",
         problem="malformed_arguments",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from psych_runtime.log.fold.entries import Approval, StepResume
@@ -16,7 +17,7 @@ def asking(*call_ids: str) -> LogBuilder:
     return LogBuilder().admitted().attempt().turn().model_started().model_finished(calls=calls)
 
 
-def at(seconds: int) -> dict[str, object]:
+def at(seconds: int) -> dict[str, Any]:
     return {"at": EPOCH + timedelta(seconds=seconds)}
 
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 import pytest
 from psych_runtime.ids import RunId
 from psych_runtime.log import codec, upcast
+from psych_runtime.log.corruption import CorruptLog
 from psych_runtime.log.records import RECORD_CLASSES, RecordBase
 from psych_runtime.log.upcast import UnknownSchemaVersion, Upcasters
 from psych_runtime.scope import Scope
@@ -52,9 +53,9 @@ def test_a_version_above_one_is_written_and_read_as_it_is(upcasters: Upcasters) 
 
 
 def test_a_newer_or_unreachable_version_names_both(upcasters: Upcasters) -> None:
-    with pytest.raises(codec.CorruptLog, match="version 4, this release reads up to 3"):
+    with pytest.raises(CorruptLog, match="version 4, this release reads up to 3"):
         read(b'{"t":"test_greeted","v":4,"at":"2026-01-01T00:00:00Z"}')
-    with pytest.raises(codec.CorruptLog, match="version 2, the current one is 3"):
+    with pytest.raises(CorruptLog, match="version 2, the current one is 3"):
         read(b'{"t":"test_greeted","v":2,"at":"2026-01-01T00:00:00Z"}')
     with pytest.raises(UnknownSchemaVersion):
         upcasters.bring_up("test_greeted", {}, found=0, current=3)

@@ -59,8 +59,8 @@ def test_handles_of_one_result_differ() -> None:
     attachment = ResultAttachment(
         name="a", handle="h", content_type="x/y", size_bytes=0, observed_bytes=0, data=b""
     )
-    for fields in ({"attachments": (attachment,) * 2}, {"result_handle": "h"}):
-        fields.setdefault("attachments", (attachment,))
+    twice: dict[str, Any] = {"attachments": (attachment, attachment)}
+    for fields in (twice, {"attachments": (attachment,), "result_handle": "h"}):
         with pytest.raises(ValidationError, match="handles must differ"):
             r.ToolCallFinished(**COMMON, call_id="c", outcome="ok", **fields)
 
@@ -83,7 +83,7 @@ def test_a_finished_model_call_names_its_calls_and_who_counted() -> None:
         cost=None,
         timings=ModelTimings(),
         finish_reason="stop",
-        calls=(ModelToolCall(call_id="a", name="x"), ModelToolCall(call_id="b", name="")),  # type: ignore[arg-type]
+        calls=(ModelToolCall(call_id="a", name="x"), ModelToolCall(call_id="b", name="")),
     )
     assert record.tool_calls == ("a", "b")
     assert record.usage_source == "none"

@@ -355,3 +355,24 @@ def test_b3_a_turn_is_appended_and_nothing_before_it_is_built_again(new_log: New
 )
 def test_the_first_user_message(value: dict[str, Any], expected: str | None) -> None:
     assert first_user_message(value) == expected
+
+
+def test_a_crash_while_the_model_is_asked_lets_in_what_waited(new_log: NewLog) -> None:
+    log = new_log().begun().enqueue("e1", "more").ask().consume("e1").attempt().turns("answer")
+    assert shape(build_conversation(log.records)) == ["u:hello", "u:more", "a:answer[]"]
+
+
+def test_a_result_that_comes_after_the_next_turn_takes_its_place(new_log: NewLog) -> None:
+    log = new_log().begun().turns("", [("c1", "pay"), ("c2", "pay")]).turns("on").turns("and on")
+    log.compacted(1, 2)
+    log.start("c2").finish("c2", "paid", arguments={"amount": 5})
+    assert shape(build_conversation(log.records))[1:] == [
+        "a:[c1,c2]",
+        "t:c1=No result has been recorded for this call.",
+        "t:c2=paid",
+        "a:on[]",
+        "a:and on[]",
+    ]
+    assistant = build_conversation(log.records)[1]
+    assert isinstance(assistant, AssistantMessage)
+    assert [call.arguments for call in assistant.tool_calls] == [{"n": "c1"}, {"amount": 5}]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from psych_runtime.engine.resend import until_known
 from psych_runtime.errors import AccessDenied, InvalidInput, RunNotFound, VersionNotFound
 from psych_runtime.ids import RunId, VersionHash, new_run_id
 from psych_runtime.log.codec import decode_log, encode
@@ -123,22 +124,20 @@ async def dispatch(
             payload=payload,
         )
         bodies.append(encode(message))
-    created = await store.create_run(
-        NewRun(
-            run_id=run_id,
-            scope=scope,
-            version_hash=resolved.hash,
-            name=resolved.name,
-            deadline_at=deadline_at,
-            idempotency_key=idempotency_key,
-            priority=priority,
-            concurrency_key=concurrency_key,
-            continues_run_id=continues,
-        ),
-        bodies,
+    new_run = NewRun(
+        run_id=run_id,
+        scope=scope,
+        version_hash=resolved.hash,
+        name=resolved.name,
+        deadline_at=deadline_at,
+        idempotency_key=idempotency_key,
+        priority=priority,
+        concurrency_key=concurrency_key,
+        continues_run_id=continues,
     )
+    created = await until_known(lambda: store.create_run(new_run, bodies))
     header = created.header
-    return Dispatched(header.run_id, created.created, header.version_hash)
+    return Dispatched(header.run_id, created.created or header.run_id == run_id, header.version_hash)
 
 
 def _kind(version: Version | VersionHash) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from psych_runtime.engine.resend import until_known
 from psych_runtime.engine.settle import settle_unheld
 from psych_runtime.errors import (
     GuardFailed,
@@ -21,7 +22,7 @@ from psych_runtime.log.fold.state import RunStateView
 from psych_runtime.log.jsonable import to_json_value
 from psych_runtime.log.records import AbortRequested, QueueEnqueued, RecordBase, Resumed
 from psych_runtime.log.values import QueueKind, SuspendReason, TerminalState, ToolFailure
-from psych_runtime.ports.store import External, Guard, RunHeader, RunState, Store
+from psych_runtime.ports.store import External, ExternalResult, Guard, RunHeader, RunState, Store
 from psych_runtime.scope import Scope
 
 
@@ -50,7 +51,8 @@ async def interrupt(
     header = await _header(store, run_id, scope)
     record = _make(AbortRequested, header, reason=reason, requested_by=by)
     try:
-        result = await store.append_external(
+        result = await _append(
+            store,
             run_id,
             External(
                 bodies=(encode(record),),
@@ -97,7 +99,8 @@ async def send(
     if queue is not QueueKind.NEXT_RUN:
         guards.add(Guard.NOT_ABORTED)
     try:
-        await store.append_external(
+        await _append(
+            store,
             run_id,
             External(bodies=(encode(record),), key=entry_id, guards=frozenset(guards)),
         )
@@ -163,7 +166,8 @@ async def resume(
         resumed_by=by,
     )
     try:
-        await store.append_external(
+        await _append(
+            store,
             run_id,
             External(
                 bodies=(encode(record),),
@@ -176,6 +180,10 @@ async def resume(
         )
     except GuardFailed as error:
         raise RunNotSuspended(run_id, "running", ": somebody else has answered") from error
+
+
+async def _append(store: Store, run_id: RunId, external: External) -> ExternalResult:
+    return await until_known(lambda: store.append_external(run_id, external))
 
 
 def _pick(state: RunStateView, header: RunHeader, call_id: ToolCallId | None) -> str:

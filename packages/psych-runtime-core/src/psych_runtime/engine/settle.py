@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 from psych_runtime.engine.closing import closing_records
+from psych_runtime.engine.resend import until_known
 from psych_runtime.errors import GuardFailed, RunNotFound, SeqConflict
 from psych_runtime.ids import RunId
 from psych_runtime.log.codec import decode_log, encode
@@ -45,7 +47,8 @@ async def settle_unheld(
             transition=Transition(RunState.SETTLED, terminal_state=terminal.value),
         )
         try:
-            return (await store.append_external(run_id, external)).applied
+            result = await until_known(partial(store.append_external, run_id, external))
+            return result.state is RunState.SETTLED
         except SeqConflict:
             continue
         except (GuardFailed, RunNotFound):

@@ -159,7 +159,7 @@ async def explain(store: Store, run_id: RunId, *, scope: Scope | None = None) ->
     header = await load_header(store, run_id, scope)
     now = await store.now()
     try:
-        _, log = await load(store, run_id, scope)
+        header, log = await load(store, run_id, scope)
         return explanation_of(header, reduce(log, run_id=run_id), now=now)
     except CorruptLog as error:
         return explanation_of(header, None, now=now, corruption=error)

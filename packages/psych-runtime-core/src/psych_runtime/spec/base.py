@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, model_validator
+
+from psych_runtime.spec.json_values import checked_text
+
+_MAX_CONTAINERS: Final = 200
+"""What is nested deeper is refused later, by the models themselves."""
 
 
 class FrozenValue(BaseModel):
@@ -21,49 +26,48 @@ class SpecModel(FrozenValue):
     """A part of a Spec: data only, so a function or class anywhere inside is refused.
 
     Raises:
-        pydantic.ValidationError: From the constructor; the message names the path of the callable.
+        pydantic.ValidationError: From the constructor; the message names the path of what is
+            wrong, also when that is a callable or a text that is not valid Unicode.
     """
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_callables(cls, data: Any) -> Any:
+    def _data_only(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            found = find_callable(data)
-            if found is not None:
-                path, value = found
-                name = getattr(value, "__qualname__", type(value).__qualname__)
-                raise ValueError(
-                    f"{path} is the callable {name!r}: a Spec is data and cannot hold code. "
-                    "Register the function in a ToolRegistry and put its name here"
-                )
+            refuse_code(data)
         return data
 
 
-def find_callable(
-    value: Any, path: str = "", seen: tuple[int, ...] = ()
-) -> tuple[str, object] | None:
-    """Return the path and value of the first callable in nested containers, or None.
+def refuse_code(value: Any, path: str = "", outer: tuple[int, ...] = ()) -> None:
+    """Refuse callables, and texts with lone surrogates, in nested containers.
 
     Models are not entered: they were checked when they were made.
+
+    Raises:
+        ValueError: Names the path of the first one found.
     """
-    if isinstance(value, BaseModel):
-        return None
-    if callable(value):
-        return path, value
-    items: Iterable[tuple[str, Any]]
-    if isinstance(value, dict):
-        items = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
-    elif isinstance(value, list | tuple | set | frozenset):
-        items = [(f"{path}[{index}]", item) for index, item in enumerate(value)]
-    else:
-        return None
-    if id(value) in seen or len(seen) > 200:
-        return None
-    for where, item in items:
-        found = find_callable(item, where, (*seen, id(value)))
-        if found is not None:
-            return found
-    return None
+    if isinstance(value, str):
+        checked_text(value, path)
+    elif isinstance(value, BaseModel):
+        return
+    elif callable(value):
+        name = getattr(value, "__qualname__", type(value).__qualname__)
+        raise ValueError(
+            f"{path} is the callable {name!r}: a Spec is data and cannot hold code. "
+            "Register the function in a ToolRegistry and put its name here"
+        )
+    elif isinstance(value, dict | list | tuple | set | frozenset):
+        if id(value) in outer or len(outer) > _MAX_CONTAINERS:
+            return
+        inside = (*outer, id(value))
+        if isinstance(value, dict):
+            for key, item in value.items():
+                where = f"{path}.{key}" if path else str(key)
+                refuse_code(key, f"{path or 'a field'} (a key)", inside)
+                refuse_code(item, where, inside)
+        else:
+            for index, item in enumerate(value):
+                refuse_code(item, f"{path}[{index}]", inside)
 
 
 def one_line_endings(value: Any) -> Any:

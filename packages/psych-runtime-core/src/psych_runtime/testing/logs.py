@@ -73,7 +73,7 @@ class LogBuilder:
         self._turn_of: dict[str | None, int] = {}
         self._entries = 0
 
-    def add(self, kind: type[RecordBase], **fields: Any) -> Self:
+    def add(self, kind: type[RecordBase], /, **fields: Any) -> Self:
         """Append a record of any type; ``run_id``, ``seq``, ``at`` and ``scope`` have defaults."""
         seq = len(self.records) + 1
         common: dict[str, Any] = {
@@ -366,7 +366,7 @@ class LogBuilder:
         """`ComponentShown`."""
         return self.add(r.ComponentShown, component=component, **kwargs)
 
-    def _in_turn(self, kind: type[RecordBase], **fields: Any) -> Self:
+    def _in_turn(self, kind: type[RecordBase], /, **fields: Any) -> Self:
         turn = self._turn_of.get(fields.get("step_id"), self._turns)
         return self.add(kind, **{"turn": max(turn, 1), **fields})
 

@@ -23,6 +23,7 @@ class StubReply:
         pieces: A body sent in pieces, each flushed on its own.
         stall_before: Send that many pieces, then nothing until the client goes away.
         drop: Break the connection after the last piece instead of ending the body.
+        pause_seconds: Wait that long before each piece.
     """
 
     status: int = 200
@@ -31,6 +32,7 @@ class StubReply:
     pieces: Sequence[bytes] | None = None
     stall_before: int | None = None
     drop: bool = False
+    pause_seconds: float = 0.0
 
     async def send(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Write the response; return whether the connection may serve another request."""
@@ -49,6 +51,8 @@ class StubReply:
         for index, piece in enumerate(self.pieces):
             if index == self.stall_before:
                 break
+            if self.pause_seconds:
+                await asyncio.sleep(self.pause_seconds)
             if piece:
                 writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
                 await writer.drain()
@@ -74,13 +78,19 @@ def stream_reply(
     done: bool = True,
     stall_before: int | None = None,
     drop: bool = False,
+    pause_seconds: float = 0.0,
 ) -> StubReply:
     """Build a server-sent event stream; ``bytes`` go out as they are, anything else as JSON."""
     pieces = [chunk if isinstance(chunk, bytes) else _event(chunk) for chunk in chunks]
     if done:
         pieces.append(b"data: [DONE]\n\n")
-    headers = {"Content-Type": "text/event-stream"}
-    return StubReply(headers=headers, pieces=pieces, stall_before=stall_before, drop=drop)
+    return StubReply(
+        headers={"Content-Type": "text/event-stream"},
+        pieces=pieces,
+        stall_before=stall_before,
+        drop=drop,
+        pause_seconds=pause_seconds,
+    )
 
 
 def error_reply(

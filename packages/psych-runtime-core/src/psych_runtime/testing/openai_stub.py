@@ -104,6 +104,7 @@ class OpenAIStub:
         done: bool = True,
         stall_before: int | None = None,
         drop: bool = False,
+        pause_seconds: float = 0.0,
     ) -> Self:
         """Stream exactly these chunks.
 
@@ -112,8 +113,17 @@ class OpenAIStub:
             done: End with ``[DONE]``.
             stall_before: Send that many, then nothing until the client goes away.
             drop: Break the connection after the last chunk instead of ending the response.
+            pause_seconds: Wait that long before each chunk.
         """
-        return self.reply(stream_reply(chunks, done=done, stall_before=stall_before, drop=drop))
+        return self.reply(
+            stream_reply(
+                chunks,
+                done=done,
+                stall_before=stall_before,
+                drop=drop,
+                pause_seconds=pause_seconds,
+            )
+        )
 
     def error(
         self,

@@ -40,9 +40,7 @@ ADVICE: Final[dict[str, str]] = {
         "It was not executed again. Use the result that is already there, change the arguments, "
         "or take another approach."
     ),
-    "failure_streak": (
-        f"The same tool failed too often in a row. {_RUN_OVER}"
-    ),
+    "failure_streak": (f"The same tool failed too often in a row. {_RUN_OVER}"),
     "budget_exhausted": f"A limit on the work of one run was reached. {_RUN_OVER}",
     "duplicate_call_id": (
         "Nothing was executed, because two calls of one turn had the same id. Make the call again "

@@ -59,6 +59,7 @@ packages = ["src/@PACKAGE@"]
 
 [tool.pytest.ini_options]
 asyncio_mode = "auto"
+asyncio_default_fixture_loop_scope = "function"
 addopts = "--import-mode=importlib"
 pythonpath = ["src"]
 testpaths = ["tests"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psych_runtime.engine.journal import Journal
@@ -61,5 +61,5 @@ class Activation:
     tracker: TurnTracker
     step_id: StepId | None = None
     history: tuple[Message, ...] = ()
-    offered: frozenset[str] = field(default_factory=frozenset)
-    """Names of the tools offered in the latest turn."""
+    offered: frozenset[str] | None = None
+    """Names of the tools offered in the latest turn; None until this Attempt has made an offer."""

@@ -51,6 +51,10 @@ class AgentLoop:
         state = on.journal.state
         if on.abort.reason is not None:
             raise Stopped(on.abort.reason)
+        unable = self._turns.cannot_offer()
+        if unable is not None:
+            await self._endings.settle(TerminalState.FAILED, failure=unable)
+            return
         if state.unanswered_calls or state.open_tool_calls:
             waiting = await self._calls.settle_all()
             if on.abort.reason is not None:

@@ -72,6 +72,16 @@ class ModelTurn:
         on.offered = frozenset(definition.name for definition in offer.definitions)
         return offer
 
+    def cannot_offer(self) -> ToolFailure | None:
+        """Make the offer that the calls of an earlier Attempt are judged by, unless there is one;
+        return why that is impossible."""
+        if self._on.offered is None:
+            try:
+                self.offer()
+            except (AccessDenied, ToolSchemaError) as error:
+                return ToolFailure(kind="tool_resolution", message=str(error))
+        return None
+
     async def take(self) -> ToolFailure | None:
         """Take one turn. Returns the failure that ends the Run, or None.
 
@@ -80,10 +90,7 @@ class ModelTurn:
         """
         on = self._on
         journal = on.journal
-        try:
-            offer = self.offer()
-        except (AccessDenied, ToolSchemaError) as error:
-            return ToolFailure(kind="tool_resolution", message=str(error))
+        offer = self.offer()
         turn = journal.state.turn + 1
         models = (on.spec.model.model, *on.spec.model.fallbacks)
         model = models[self._next_model % len(models)]

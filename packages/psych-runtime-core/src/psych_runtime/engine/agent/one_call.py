@@ -154,7 +154,7 @@ def problem_of(on: Activation, call: ModelToolCall) -> ToolFailure | None:
     """Why ``call`` must not run, as far as the call itself and this turn's offer tell."""
     if call.problem is not None:
         return ToolFailure(kind=call.problem, message=_PROBLEMS.get(call.problem, call.problem))
-    if on.offered and call.name not in on.offered:
+    if on.offered is None or call.name not in on.offered:
         return ToolFailure(
             kind="unknown_tool", message=f"no tool named {call.name!r} is offered in this turn"
         )

@@ -1,0 +1,1 @@
+"""Tools that the runtime offers itself, one file each."""
