@@ -42,7 +42,7 @@ async def main(database: str) -> None:
 
     async with SQLiteStore(database) as store:
         log = await psych_runtime.records(store, view.run_id)
-        print(f"In {database}: {', '.join(record.type for record in log)}")
+        print(f"{database} keeps {len(log)} Records, {log[0].type} to {log[-1].type}")
 
 
 if __name__ == "__main__":

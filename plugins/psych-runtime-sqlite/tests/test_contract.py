@@ -1,7 +1,6 @@
 import contextlib
 
 import pytest
-
 from psych_runtime_sqlite.store import SQLiteStore
 from psych_runtime_testkit.clock import ManualClock
 from psych_runtime_testkit.store import StoreContract

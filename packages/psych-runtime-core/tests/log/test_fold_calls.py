@@ -181,7 +181,8 @@ def test_odd_text_does_not_stop_the_fold() -> None:
     log = LogBuilder().admitted().attempt()
     for call_id in ("a", "b"):
         log.tool_started(call_id, "t", arguments={"\ud800": float("nan")})
-        log.tool_finished(call_id, result="\udfff")
+        part = MediaPart(kind="text", text="\ud800", name="\udc00", data=b"\xff")
+        log.tool_finished(call_id, result="\udfff", parts=(part,))
     assert tally(log).count == 2
 
 

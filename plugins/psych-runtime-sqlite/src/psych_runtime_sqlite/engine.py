@@ -30,6 +30,11 @@ class Engine:
         self.writer = Writer(path, f"{name} writer", clock, self._wakeups)
         self._reader = Reader(path, f"{name} reader")
 
+    async def open(self) -> None:
+        """Have both threads open the file, creating and migrating it when needed."""
+        await self.writer.call(lambda write: None)
+        await self._reader.call(lambda connection: None)
+
     async def write[T](self, work: Callable[[Write], T]) -> T:
         """Run ``work`` in a write transaction; returns once it has been committed."""
         return cast(T, await self.writer.call(work))

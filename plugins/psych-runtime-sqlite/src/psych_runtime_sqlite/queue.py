@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from psych_runtime.ports.store import RunState, WakeKind
+from psych_runtime.ports.store import NewRun, RunState, WakeKind
 
 from psych_runtime_sqlite import rows
 from psych_runtime_sqlite.rows import RunRow
@@ -14,6 +14,13 @@ READY = 2
 """Claimable, in its tenant's turn."""
 PARKED = 3
 """Claimable once ``runnable_after`` has passed."""
+
+
+def for_new(write: Write, run: NewRun) -> int | None:
+    """The place of a Run that is being admitted."""
+    if run.concurrency_key is None or _head(write, run.scope.tenant, run.concurrency_key) is None:
+        return READY
+    return None
 
 
 def moved(write: Write, row: RunRow) -> None:
@@ -28,7 +35,7 @@ def moved(write: Write, row: RunRow) -> None:
         row.queue = None
     rows.save(write.connection, row)
     if row.state is RunState.SETTLED and row.concurrency_key is not None:
-        _promote(write, row)
+        _promote(write, row.scope.tenant, row.concurrency_key)
 
 
 def offer_lost(write: Write, row: RunRow) -> None:
@@ -50,22 +57,23 @@ def _place(write: Write, row: RunRow) -> int | None:
         return PARKED
     if row.aborted:
         return URGENT
-    if row.concurrency_key is not None and _head(write, row) != row.ord:
+    key = row.concurrency_key
+    if key is not None and _head(write, row.scope.tenant, key) != row.ord:
         return None
     return READY
 
 
-def _head(write: Write, row: RunRow) -> int | None:
+def _head(write: Write, tenant: str, concurrency_key: str) -> int | None:
     found = write.connection.execute(
         "SELECT ord FROM runs WHERE tenant = ? AND concurrency_key = ? "
         "AND concurrency_key IS NOT NULL AND state <> 'settled' ORDER BY ord LIMIT 1",
-        (row.scope.tenant, row.concurrency_key),
+        (tenant, concurrency_key),
     ).fetchone()
     return None if found is None else int(found[0])
 
 
-def _promote(write: Write, settled: RunRow) -> None:
-    order = _head(write, settled)
+def _promote(write: Write, tenant: str, concurrency_key: str) -> None:
+    order = _head(write, tenant, concurrency_key)
     if order is None:
         return
     (head,) = rows.select(write.connection, "WHERE runs.ord = ?", (order,))

@@ -63,7 +63,7 @@ _UPDATE = (
 _INSERT = (
     "INSERT INTO runs (run_id, tenant, scope, version_hash, name, idempotency_key, priority, "
     "concurrency_key, parent_run_id, delegation_depth, continues_run_id, created_at, deadline_at, "
-    "state, head_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ord"
+    "state, head_seq, queue) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ord"
 )
 
 
@@ -156,8 +156,10 @@ def find(connection: sqlite3.Connection, run_id: RunId) -> RunRow | None:
     return rows[0] if rows else None
 
 
-def insert(connection: sqlite3.Connection, run: NewRun, now: datetime, head_seq: int) -> RunRow:
-    """Insert a new header and load it."""
+def insert(
+    connection: sqlite3.Connection, run: NewRun, now: datetime, head_seq: int, queue: int | None
+) -> int:
+    """Insert a new header and return its key."""
     parameters = (
         run.run_id,
         run.scope.tenant,
@@ -174,9 +176,10 @@ def insert(connection: sqlite3.Connection, run: NewRun, now: datetime, head_seq:
         values.from_time(run.deadline_at),
         RunState.RUNNABLE.value,
         head_seq,
+        queue,
     )
     (order,) = connection.execute(_INSERT, parameters).fetchone()
-    return select(connection, "WHERE runs.ord = ?", (order,))[0]
+    return int(order)
 
 
 def save(connection: sqlite3.Connection, row: RunRow) -> None:

@@ -34,10 +34,12 @@ def create(write: Write, run: NewRun, bodies: tuple[bytes, ...]) -> Created:
         if existing.scope.tenant != run.scope.tenant:
             raise SeqConflict(run.run_id, existing.head_seq)
         return Created(existing.as_header(), created=False)
-    row = rows.insert(write.connection, run, write.now, len(bodies))
-    records.insert(write.connection, row.ord, 0, bodies)
-    queue.moved(write, row)
-    return Created(row.as_header(), created=True)
+    place = queue.for_new(write, run)
+    order = rows.insert(write.connection, run, write.now, len(bodies), place)
+    records.insert(write.connection, order, 0, bodies)
+    if place is not None:
+        write.hints.append((run.run_id, WakeKind.RUNNABLE))
+    return Created(rules.Row(run, write.now, len(bodies)).header(None), created=True)
 
 
 def _existing(write: Write, run: NewRun) -> RunRow | None:

@@ -92,7 +92,7 @@ class SQLiteStore:
 
     async def migrate(self) -> None:
         """Create or upgrade the file. Optional: the first use of an embedded file does it too."""
-        await self._engine.read(lambda connection: None)
+        await self._engine.open()
 
     async def close(self) -> None:
         """Finish what is queued and release the threads. Safe to call twice."""

@@ -140,5 +140,5 @@ def check_text(field: str, text: str) -> None:
         text.encode()
     except UnicodeEncodeError as exc:
         raise UnstorableValueError(
-            f"{field} {text!r} has a lone surrogate, which SQLite text cannot hold"
+            f"{field} has a lone surrogate at character {exc.start}, which SQLite text cannot hold"
         ) from exc

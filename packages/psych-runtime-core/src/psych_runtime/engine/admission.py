@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from psych_runtime.engine.resend import until_known
 from psych_runtime.errors import AccessDenied, InvalidInput, RunNotFound, VersionNotFound
@@ -144,9 +145,16 @@ def _kind(version: Version | VersionHash) -> str:
     return version.spec.kind if isinstance(version, Version) else ""
 
 
+_stored_versions: WeakKeyDictionary[Store, set[VersionHash]] = WeakKeyDictionary()
+"""Versions known to be stored, so that a dispatch is one write and not two."""
+
+
 async def _resolve(store: Store, version: Version | VersionHash) -> Version:
     if isinstance(version, Version):
-        await store.put_version(version)
+        known = _stored_versions.setdefault(store, set())
+        if version.hash not in known:
+            await store.put_version(version)
+            known.add(version.hash)
         return version
     stored = await store.get_version(version)
     if stored is None:

@@ -13,6 +13,7 @@ from typing import Any
 from psych_runtime.engine.agent.activation import Activation, TurnTracker
 from psych_runtime.engine.agent.history import load_history
 from psych_runtime.engine.agent.loop import AgentLoop
+from psych_runtime.engine.agent.offer import OfferCache
 from psych_runtime.engine.journal import Journal
 from psych_runtime.engine.late import write_late_result
 from psych_runtime.engine.signals import AbortSignal
@@ -67,6 +68,7 @@ class Runtime:
     _versions: OrderedDict[VersionHash, Version] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
+    offers: OfferCache = field(default_factory=OfferCache, init=False, repr=False)
     _late: set[asyncio.Task[None]] = field(default_factory=set, init=False, repr=False)
 
     async def __call__(self, journal: Journal, header: RunHeader, abort: AbortSignal) -> None:

@@ -22,6 +22,7 @@ PARTS: Final[dict[str, str]] = {
     "skills": "skills",
     "compaction": "summarising long conversations",
     "http_tools": "HTTP tools",
+    "questions": "asking questions",
 }
 """Each part that a Spec may need, in plain words."""
 
@@ -57,6 +58,7 @@ def _parts_of(embedded: Embedded) -> dict[str, str]:
 
 
 def _agent_parts(spec: AgentSpec, path: str) -> dict[str, str | None]:
+    asks = spec.suspension.may_ask_questions
     runs_code = spec.code_execution is not None and spec.code_execution.enabled
     return {
         "subagents": f"{path}.subagents.{spec.subagents[0].name}" if spec.subagents else None,
@@ -65,4 +67,5 @@ def _agent_parts(spec: AgentSpec, path: str) -> dict[str, str | None]:
         "code_execution": f"{path}.code_execution" if runs_code else None,
         "skills": f"{path}.skills.{spec.skills[0].name}" if spec.skills else None,
         "compaction": f"{path}.compaction" if spec.compaction else None,
+        "questions": f"{path}.suspension.may_ask_questions" if asks else None,
     }

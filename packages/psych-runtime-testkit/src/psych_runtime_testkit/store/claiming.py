@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from psych_runtime.errors import LeaseLost
+from psych_runtime.ids import RunId
 from psych_runtime.ports.store import Claim, RunState, Transition
 
 from psych_runtime_testkit.store.base import StoreSuite
@@ -59,8 +60,9 @@ class ClaimContract(StoreSuite):
     async def test_racing_claimers_never_share_a_run(self, lab: StoreLab) -> None:
         admitted = {await lab.admit(tenant=f"t{n % 5}") for n in range(40)}
 
-        async def work() -> list[str]:
-            session, got = lab.session(), []
+        async def work() -> list[RunId]:
+            session = lab.session()
+            got: list[RunId] = []
             while claims := await lab.store.claim(session, 3):
                 got += [claim.header.run_id for claim in claims]
                 await asyncio.sleep(0)

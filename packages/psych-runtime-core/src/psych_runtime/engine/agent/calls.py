@@ -9,6 +9,7 @@ from typing import Any
 
 from psych_runtime.engine.agent.activation import Activation
 from psych_runtime.engine.agent.approvals import WaitingCall, gate
+from psych_runtime.engine.agent.builtins import find_tool
 from psych_runtime.engine.agent.one_call import OneCall, answer_as_data, problem_of
 from psych_runtime.engine.agent.recovery import recover
 from psych_runtime.engine.signals import Stopped
@@ -50,7 +51,7 @@ class CallRunner:
                 continue
             call = asked.call
             failure = problem_of(on, call)
-            tool = None if failure is not None else on.registry.get(call.name)
+            tool = None if failure is not None else find_tool(on, call.name)
             if failure is None and tool is None:
                 failure = ToolFailure(kind="unknown_tool", message=f"no tool named {call.name!r}")
             if failure is None and tool is not None:
@@ -72,7 +73,9 @@ class CallRunner:
             await _all(*[recover(on, orphan) for orphan in orphans])
         return waiting
 
-    async def _run_group(self, group: list[ReadyCall], others: list[Coroutine[Any, Any, None]]) -> None:
+    async def _run_group(
+        self, group: list[ReadyCall], others: list[Coroutine[Any, Any, None]]
+    ) -> None:
         """Start every call of ``group`` at once; calls that share a serial key follow each other."""
         on = self._on
         chains: dict[str, list[ReadyCall]] = {}

@@ -7,6 +7,8 @@ from typing import Any
 
 from psych_runtime.engine.agent.activation import Activation
 from psych_runtime.engine.agent.asked_calls import asked_calls
+from psych_runtime.engine.agent.builtins import builtin_definitions
+from psych_runtime.engine.agent.offer import Offer
 from psych_runtime.engine.agent.streaming import Streamed, read_stream
 from psych_runtime.engine.signals import Stopped, until_aborted
 from psych_runtime.errors import AccessDenied, ToolSchemaError
@@ -19,23 +21,11 @@ from psych_runtime.log.records import (
 )
 from psych_runtime.log.values import ModelTimings, ToolFailure
 from psych_runtime.model.pricing import resolve_cost
-from psych_runtime.model.prompt import assemble_system_prompt, prompt_digest
+from psych_runtime.model.prompt import assemble_system_prompt
 from psych_runtime.model.transient import is_transient, retry_delay
 from psych_runtime.ports.messages import SystemMessage
 from psych_runtime.ports.model import ModelRequest
-from psych_runtime.spec.definitions import ToolDefinition
 from psych_runtime.tools.resolver import resolve_tools
-
-
-class Offer:
-    """What the model is told in a turn: the system prompt, the tools, and their digest."""
-
-    __slots__ = ("definitions", "digest", "system_prompt")
-
-    def __init__(self, system_prompt: str, definitions: tuple[ToolDefinition, ...]) -> None:
-        self.system_prompt = system_prompt
-        self.definitions = definitions
-        self.digest = prompt_digest(system_prompt, definitions)
 
 
 class ModelTurn:
@@ -43,7 +33,6 @@ class ModelTurn:
 
     def __init__(self, activation: Activation) -> None:
         self._on = activation
-        self._offers: dict[frozenset[str], Offer] = {}
         self._next_model = 0
 
     def offer(self) -> Offer:
@@ -56,10 +45,15 @@ class ModelTurn:
         threshold = on.spec.limits.failure_streak_threshold
         streaks = on.journal.state.failure_streaks
         withheld = frozenset(tool for tool, streak in streaks.items() if streak >= threshold)
-        offer = self._offers.get(withheld)
+        key = (on.journal.header.version_hash, on.step_id, withheld, tuple(on.runtime.memories))
+        offer = on.runtime.offers.get(key)
         if offer is None:
             resolved = resolve_tools(
-                on.spec.tools, on.registry, failure_streaks=dict(streaks), threshold=threshold
+                on.spec.tools,
+                on.registry,
+                failure_streaks=dict(streaks),
+                threshold=threshold,
+                extra=builtin_definitions(on.spec),
             )
             prompt = assemble_system_prompt(
                 instructions=on.spec.instructions,
@@ -68,13 +62,15 @@ class ModelTurn:
                 memories=on.runtime.memories,
                 notices=resolved.advisories,
             )
-            offer = self._offers[withheld] = Offer(prompt, resolved.definitions)
-        on.offered = frozenset(definition.name for definition in offer.definitions)
+            offer = Offer(prompt, resolved.definitions)
+            on.runtime.offers.put(key, offer)
+        on.offered = offer.names
         return offer
 
     def cannot_offer(self) -> ToolFailure | None:
         """Make the offer that the calls of an earlier Attempt are judged by, unless there is one;
-        return why that is impossible."""
+        return why that is impossible.
+        """
         if self._on.offered is None:
             try:
                 self.offer()

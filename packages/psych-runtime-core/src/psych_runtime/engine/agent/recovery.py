@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from psych_runtime.engine.agent.activation import Activation
+from psych_runtime.engine.agent.builtins import find_tool
 from psych_runtime.engine.agent.one_call import OneCall, record_result
 from psych_runtime.log.fold.state import OpenToolCall
 from psych_runtime.log.records import ToolCallReconciled, ToolCallRetried
@@ -16,15 +17,19 @@ async def recover(on: Activation, orphan: OpenToolCall) -> None:
     A tool with a reconciler is asked first. A tool that is safe to retry (or only reads) runs
     again under the same idempotency key. Anything else is recorded `unknown`: it is never guessed.
     """
-    tool = on.registry.get(orphan.tool)
+    tool = find_tool(on, orphan.tool)
     repeatable = tool is not None and (tool.safe_to_retry or tool.read_only)
-    again = OneCall(
-        on,
-        tool,
-        orphan.call_id,
-        orphan.arguments,
-        attempt_number=orphan.attempt_number + 1,
-    ) if tool is not None else None
+    again = (
+        OneCall(
+            on,
+            tool,
+            orphan.call_id,
+            orphan.arguments,
+            attempt_number=orphan.attempt_number + 1,
+        )
+        if tool is not None
+        else None
+    )
     if tool is not None and again is not None and tool.reconcile is not None:
         verdict = await reconcile_call(tool, orphan.arguments, again.context(), threads=on.threads)
         on.journal.write(

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError, to_json
 
 from psych_runtime.log.records import ToolCallFinished
+from psych_runtime.log.values import MediaPart
 
 
 def call_key(tool: str, arguments: dict[str, Any]) -> str:
@@ -24,8 +25,13 @@ def result_digest(record: ToolCallFinished) -> str:
     if record.result_digest is None and record.result is None:
         content += [record.preview, record.result_bytes]
     content += [(item.name, item.sha256, item.observed_bytes) for item in record.attachments]
-    content += [part.model_dump(mode="json", exclude={"handle"}) for part in record.parts]
+    content += [_part(part) for part in record.parts]
     return _short(_json(content))
+
+
+def _part(part: MediaPart) -> tuple[str | None, ...]:
+    data = None if part.data is None else hashlib.sha256(part.data).hexdigest()
+    return (part.kind, part.content_type, part.text, data, part.uri, part.name)
 
 
 def _in_order(value: Any) -> Any:
