@@ -4,6 +4,8 @@ import textwrap
 import uuid
 
 import pytest
+from psych_runtime_testkit.contract import contract_tests
+from psych_runtime_testkit.store.listing import ListingContract
 
 HEAD = """
 import pytest
@@ -53,7 +55,7 @@ def run(tmp_path, monkeypatch):
 def test_suite_with_a_fixture_runs(run):
     code, output = run(PASSING)
     assert code == 0, output
-    assert "8 passed" in output or "7 passed" in output
+    assert f"{len(contract_tests(ListingContract))} passed" in output
 
 
 def test_redefined_contract_test_is_refused(run):

@@ -6,7 +6,7 @@ import pytest
 from psych_runtime.egress import HttpTransport
 from psych_runtime.scope import Scope
 from psych_runtime.testing.openai_stub import OpenAIStub
-from psych_runtime_openai import OpenAICompatibleClient
+from psych_runtime_openai.client import OpenAICompatibleClient
 
 
 @pytest.fixture

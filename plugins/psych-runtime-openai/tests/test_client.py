@@ -25,7 +25,8 @@ from psych_runtime.ports.model import (
 from psych_runtime.scope import Scope
 from psych_runtime.spec.usage import Usage
 from psych_runtime.testing.openai_stub import OpenAIStub, StubReply, answer_chunks
-from psych_runtime_openai import ModelRequestError, ModelUnavailable, OpenAICompatibleClient
+from psych_runtime_openai.client import OpenAICompatibleClient
+from psych_runtime_openai.errors import ModelRequestError, ModelUnavailable
 
 SCOPE = Scope(tenant="acme")
 

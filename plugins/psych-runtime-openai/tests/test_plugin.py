@@ -51,6 +51,6 @@ def test_loading_the_plugin_imports_neither_the_client_nor_httpx() -> None:
     code = (
         "import psych_runtime_openai.plugin as p, sys; list(p.psych_models());"
         "assert 'httpx' not in sys.modules and 'psych_runtime_openai.client' not in sys.modules;"
-        "from psych_runtime_openai import OpenAICompatibleClient"
+        "from psych_runtime_openai.client import OpenAICompatibleClient"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -282,6 +282,21 @@ class ResponseTooLarge(PsychError):
         super().__init__(f"the response of {url} is larger than {limit} bytes")
 
 
+class HttpToolError(PsychError):
+    """An HTTP tool was answered with a status other than 2xx.
+
+    Attributes:
+        status_code: The status; decides whether another try may help.
+        body: The beginning of the answer's body.
+    """
+
+    def __init__(self, request: str, status_code: int, body: str, note: str = "") -> None:
+        self.status_code = status_code
+        self.body = body
+        said = f": {body}" if body else ", without a body"
+        super().__init__(f"{request} was answered with status {status_code}{note}{said}")
+
+
 # -- Plugins ----------------------------------------------------------------------------------
 
 

@@ -126,7 +126,7 @@ def test_every_field_can_be_built() -> None:
             output=OutputPolicy(preview_bytes=300),
             artifacts=ArtifactPolicy(max_count=1),
         )
-        .limits(**LIMITS)  # type: ignore[arg-type]
+        .limits(**LIMITS)
         .suspension(**SUSPENSION)  # type: ignore[arg-type]
         .tasks_enabled()
         .components_enabled()
@@ -206,8 +206,8 @@ def test_every_field_can_be_built() -> None:
             output=OutputPolicy(preview_bytes=300),
             artifacts=ArtifactPolicy(max_count=1),
         ),
-        limits=Limits(**LIMITS),  # type: ignore[arg-type]
-        suspension=SuspensionPolicy(**SUSPENSION),  # type: ignore[arg-type]
+        limits=Limits(**LIMITS),
+        suspension=SuspensionPolicy(**SUSPENSION),
         tasks_enabled=True,
         components_enabled=True,
         answer_style="concise",

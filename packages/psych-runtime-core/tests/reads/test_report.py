@@ -286,3 +286,21 @@ def test_a_report_survives_json(new_log: NewLog, build: Build) -> None:
     log = new_log().begun().turns("a", [("c1", "look")]).run_call("c1").spawned("kim", "kim")
     report = build(log, {RunId("kim"): child})
     assert RunReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_a_subtree_is_complete_once_every_run_in_it_has_ended(
+    new_log: NewLog, build: Build
+) -> None:
+    log = new_log().begun().spawned("kim", "kim").child_finished("kim", "kim")
+    log.step_started("s1").step_completed("s1", child_run_id="lee")
+
+    def complete(children: Mapping[RunId, RunReport] | None = None) -> bool:
+        subtree = build(log, children).subtree
+        assert subtree is not None
+        return subtree.complete
+
+    lee = build(new_log("lee").begun().settle())
+    assert not complete({RunId("lee"): lee})
+    log.settle()
+    assert complete({RunId("lee"): lee})
+    assert not complete()

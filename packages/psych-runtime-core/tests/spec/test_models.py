@@ -131,7 +131,7 @@ class TestNormalisation:
             (spec.skills, "ab"),
             (spec.subagents, "ab"),
         ]:
-            assert [item.name for item in group] == list(names)  # type: ignore[attr-defined]
+            assert [item.name for item in group] == list(names)
 
     def test_patterns_are_sorted_and_unique(self) -> None:
         twice = ("b", "a", "b")
@@ -249,14 +249,14 @@ def test_oauth_by_code_needs_somewhere_to_return_to() -> None:
 
 def test_stdio_is_not_a_transport() -> None:
     with pytest.raises(ValidationError):
-        McpServer(name="m", url="u", transport="stdio")  # type: ignore[arg-type]
+        McpServer(name="m", url="u", transport="stdio")
 
 
 @pytest.mark.parametrize("what", ["failure_streak", "repeat_call"])
 def test_a_hard_stop_is_not_before_its_threshold(what: str) -> None:
     with pytest.raises(ValidationError, match=f"{what}_hard_stop is 6, below"):
-        Limits(**{f"{what}_threshold": 7})  # type: ignore[arg-type]
-    Limits(**{f"{what}_threshold": 6})  # type: ignore[arg-type]
+        Limits(**{f"{what}_threshold": 7})
+    Limits(**{f"{what}_threshold": 6})
 
 
 @pytest.mark.parametrize(
@@ -396,3 +396,12 @@ class TestWorkflow:
 def test_skill_links() -> None:
     text = "See [[skill:b]] and [[skill: a ]], then [[skill:b]]; not [skill:c]."
     assert linked_skills(text) == ["b", "a"]
+
+
+def test_text_is_what_it_holds_not_what_it_says_it_is() -> None:
+    class Loud(str):
+        def __str__(self) -> str:
+            return self.upper()
+
+    assert LiteralValue(value=Loud("a")).value == "a"
+    assert type(LiteralValue(value=Loud("a")).value) is str

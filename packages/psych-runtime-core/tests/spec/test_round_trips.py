@@ -19,7 +19,7 @@ from psych_runtime.spec.version import (
 )
 
 NAMES = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_-]{0,20}", fullmatch=True).map(lambda s: f"x{s}")
-TEXTS = st.text(alphabet=st.characters(exclude_categories=("Cs",)), max_size=20)
+TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=20)
 LINES = st.lists(st.sampled_from(["a", " ", "\r", "\n", "\r\n", "ß", "🙂"]), max_size=8).map(
     "".join
 )
@@ -39,18 +39,13 @@ def some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional=fields)
 
 
+@st.composite
 def each(
-    strategy: st.SearchStrategy[Any], **fields: Any
-) -> st.SearchStrategy[list[dict[str, Any]]]:
+    draw: st.DrawFn, /, strategy: st.SearchStrategy[dict[str, Any]], **fields: Any
+) -> list[dict[str, Any]]:
     """Up to three dicts with names of their own."""
-    return st.lists(NAMES, unique=True, max_size=3).flatmap(
-        lambda names: st.tuples(
-            *(
-                strategy.map(lambda rest, name=name: {**fields, "name": name, **rest})
-                for name in names
-            )
-        ).map(list)
-    )
+    names = draw(st.lists(NAMES, unique=True, max_size=3))
+    return [{**fields, "name": name, **draw(strategy)} for name in names]
 
 
 TOOLS = each(some(interruptible=st.booleans()), kind="code")

@@ -7,7 +7,7 @@ from psych_runtime.errors import SpecValidationError
 from psych_runtime.spec.agent import AgentSpec, CompactionPolicy, SpawnEnvelope, SubagentRef
 from psych_runtime.spec.code_execution import CodeExecution
 from psych_runtime.spec.conditions import Condition
-from psych_runtime.spec.limits import Limits
+from psych_runtime.spec.limits import Limits, SuspensionPolicy
 from psych_runtime.spec.model import ModelRef
 from psych_runtime.spec.skills import Skill
 from psych_runtime.spec.steps import AgentStep, ToolStep
@@ -206,6 +206,7 @@ class TestParts:
         spawn=SpawnEnvelope(),
         compaction=CompactionPolicy(trigger_tokens=1),
         code_execution=CodeExecution(),
+        suspension=SuspensionPolicy(may_ask_questions=True),
     )
 
     def test_each_part_with_its_first_use(self) -> None:
@@ -219,6 +220,7 @@ class TestParts:
             "spawn": "w.steps.s.spec.spawn",
             "compaction": "w.steps.s.spec.compaction",
             "code_execution": "w.steps.s.spec.code_execution",
+            "questions": "w.steps.s.spec.suspension.may_ask_questions",
         }
         assert set(required_parts(flow(AgentStep(name="s", spec=self.FULL)))) == set(PARTS)
 

@@ -244,4 +244,4 @@ class TestVersion:
 
     def test_a_hash_looks_like_one(self) -> None:
         with pytest.raises(ValidationError):
-            Version(hash="sha256:abc", spec=SMALL, published_at=datetime.now(UTC))  # type: ignore[arg-type]
+            Version(hash="sha256:abc", spec=SMALL, published_at=datetime.now(UTC))

@@ -117,11 +117,7 @@ async def test_listener_is_called_after_the_write_not_during_it():
     lab = StoreLab(store, None)
     heard = []
     store.listen(lambda run_id, kind: heard.append(kind))
-    coroutine = store.create_run(await lab.new_run(), [b"x"])
-    try:
-        coroutine.send(None)
-    except StopIteration as stop:
-        assert stop.value.created
+    _calls(store.create_run(await lab.new_run(), [b"x"]))
     assert heard == []
     await lab.until(lambda: heard == [WakeKind.RUNNABLE])
 

@@ -25,7 +25,7 @@ _PURGEABLE = (
 
 
 def list_runs(
-    connection: sqlite3.Connection, tenant: str, where: RunFilter, limit: int, cursor: str | None
+    connection: sqlite3.Connection, tenant: str, where: RunFilter, limit: int, before: int | None
 ) -> RunPage:
     """One page, newest first."""
     terms = ["runs.tenant = ?"]
@@ -35,8 +35,8 @@ def list_runs(
         terms.append(term)
         parameters.extend(values_)
 
-    if cursor is not None:
-        add("runs.ord < ?", int(cursor))
+    if before is not None:
+        add("runs.ord < ?", before)
     if where.states:
         add(f"runs.state IN ({_marks(len(where.states))})", *(s.value for s in where.states))
     if where.terminal_states:
@@ -66,7 +66,8 @@ def list_runs(
     found = rows.select(connection, tail, (*parameters, limit + 1))
     page = found[:limit]
     return RunPage(
-        tuple(row.as_header() for row in page), str(page[-1].ord) if len(found) > limit else None
+        tuple(row.as_header() for row in page),
+        str(page[-1].ord) if page and len(found) > limit else None,
     )
 
 

@@ -55,6 +55,11 @@ class Engine:
         self.writer.stop()
         self._reader.stop()
 
+    def abandon(self) -> None:
+        """`stop`, for a store that was never closed; a forked child leaves its parent's alone."""
+        if self.pid == os.getpid():
+            self.stop()
+
     def join(self) -> None:
         """Wait for the threads to end."""
         self.writer.join()

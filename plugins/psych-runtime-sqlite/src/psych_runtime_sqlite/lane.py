@@ -13,7 +13,7 @@ from typing import Any
 from psych_runtime.errors import StoreError, StoreUnavailable, UnstorableValueError
 
 from psych_runtime_sqlite import fork
-from psych_runtime_sqlite.connection import connect
+from psych_runtime_sqlite.connection import connect, is_busy
 
 
 class Job:
@@ -100,9 +100,10 @@ class Lane(ABC):
         try:
             self._perform(self._connected(), jobs)
         except BaseException as exc:
-            error = translated(exc)
+            if isinstance(exc, sqlite3.Error) and not is_busy(exc):
+                self._disconnect()
             for job in jobs:
-                job.error = error
+                job.error = translated(exc)
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:

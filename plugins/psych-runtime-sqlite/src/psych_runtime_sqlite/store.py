@@ -188,14 +188,21 @@ class SQLiteStore:
         self, tenant: str, where: RunFilter, *, limit: int = 50, cursor: str | None = None
     ) -> RunPage:
         """A tenant's Runs, newest first; see `Store.list_runs`."""
+        before = rules.parse_cursor(cursor)
         return await self._engine.read(
-            partial(catalog.list_runs, tenant=tenant, where=where, limit=limit, cursor=cursor)
+            partial(
+                catalog.list_runs,
+                tenant=tenant,
+                where=where,
+                limit=max(limit, 0),
+                before=before,
+            )
         )
 
     async def purge(self, before: datetime, *, tenant: str, limit: int = 100) -> int:
         """Remove old logs; see `Store.purge`."""
         return await self._engine.write(
-            partial(catalog.purge, before=before, tenant=tenant, limit=limit)
+            partial(catalog.purge, before=before, tenant=tenant, limit=max(limit, 0))
         )
 
     # -- sessions and claims -----------------------------------------------------------------
@@ -222,7 +229,9 @@ class SQLiteStore:
 
     async def due(self, limit: int = 100) -> list[Due]:
         """Runs that need a supervisor; see `DueKind`."""
-        return await self._engine.read(partial(self._rounds.due, limit=limit, now=self._clock()))
+        return await self._engine.read(
+            partial(self._rounds.due, limit=max(limit, 0), now=self._clock())
+        )
 
     async def next_due_at(self) -> datetime | None:
         """When the next timer, expiry, parked Run or lease lapse falls due."""
@@ -235,5 +244,5 @@ class SQLiteStore:
             if self._closed:
                 raise StoreError("this SQLiteStore is closed; open a new one")
             engine = self._current = Engine(self._path, self._clock)
-            finalize(self, engine.stop)
+            finalize(self, engine.abandon)
         return engine

@@ -68,7 +68,7 @@ class Runtime:
     _versions: OrderedDict[VersionHash, Version] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
-    offers: OfferCache = field(default_factory=OfferCache, init=False, repr=False)
+    _offers: OfferCache = field(default_factory=OfferCache, init=False, repr=False)
     _late: set[asyncio.Task[None]] = field(default_factory=set, init=False, repr=False)
 
     async def __call__(self, journal: Journal, header: RunHeader, abort: AbortSignal) -> None:
@@ -120,6 +120,11 @@ class Runtime:
         if isinstance(source, ModelClient):
             return source
         return await source(scope)
+
+    @property
+    def offers(self) -> OfferCache:
+        """Prompts and tool definitions that Runs of one Version share."""
+        return self._offers
 
     def _tool_threads(self) -> ToolThreads:
         if self._threads is None:

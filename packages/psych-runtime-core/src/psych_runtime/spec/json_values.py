@@ -44,7 +44,7 @@ def _plain(value: Any, path: str, depth: int, in_order: bool) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return checked_text(str(value), path)
+        return checked_text(str.__str__(value), path)
     if isinstance(value, int):
         if not -_INT_LIMIT < value < _INT_LIMIT:
             raise ValueError(f"{_at(path)} is an integer of more than {MAX_INT_DIGITS} digits")
@@ -74,7 +74,7 @@ def _object(value: Mapping[Any, Any], path: str, depth: int, in_order: bool) -> 
             key = key.value
         if not isinstance(key, str):
             raise ValueError(f"{_at(path)} has the key {key!r}: keys must be text")
-        text = checked_text(str(key), f"{path} (a key)")
+        text = checked_text(str.__str__(key), f"{path} (a key)")
         where = f"{path}.{text}" if path else text
         result[text] = _plain(item, where, depth + 1, in_order)
     return dict(sorted(result.items())) if in_order else result

@@ -183,8 +183,7 @@ def _canonical(value: Any) -> Any:
 def _is_written(name: str, field: FieldInfo, value: Any) -> bool:
     if name == "kind" or field.is_required():
         return True
-    default = field.get_default(call_default_factory=True)
-    return type(value) is not type(default) or bool(value != default)
+    return bool(value != field.get_default(call_default_factory=True))
 
 
 def _refuse_constant(name: str) -> Any:

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from psych_runtime.errors import GuardFailed, LeaseLost, SeqConflict, StoreRegressed
+from psych_runtime.errors import (
+    GuardFailed,
+    InvalidInput,
+    LeaseLost,
+    SeqConflict,
+    StoreRegressed,
+)
 from psych_runtime.ids import RunId, VersionHash, WorkerId
 from psych_runtime.ports.store import (
     External,
@@ -150,6 +156,19 @@ def check_bodies(bodies: Sequence[bytes]) -> None:
     for body in bodies:
         if not isinstance(body, bytes):
             raise TypeError(f"a record body must be bytes, got {type(body).__name__}")
+
+
+def parse_cursor(cursor: str | None) -> int | None:
+    """Read a cursor of ``list_runs`` that is an admission order.
+
+    Raises:
+        InvalidInput: It is no such cursor.
+    """
+    if cursor is None:
+        return None
+    if not cursor.isascii() or not cursor.isdigit():
+        raise InvalidInput(f"{cursor!r} is not a cursor: pass on the one a page came with")
+    return int(cursor)
 
 
 def check_append(

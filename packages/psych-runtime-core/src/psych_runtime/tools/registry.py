@@ -197,6 +197,15 @@ class ToolRegistry:
             exclusive=exclusive,
         )
 
+    def add(self, tool: RegisteredTool) -> None:
+        """Add a tool that was made elsewhere, such as an HTTP tool.
+
+        Raises:
+            ToolSchemaError: The name is taken.
+        """
+        self._check_free(tool.name)
+        self._tools[tool.name] = tool
+
     def layered(self) -> Self:
         """Return a copy to add tools to; this registry stays as it is."""
         copy = type(self)()
@@ -259,6 +268,13 @@ class ToolRegistry:
         wanted = self._tools if names is None else names
         return [self.require(name).definition for name in wanted]
 
+    def _check_free(self, name: str) -> None:
+        if name in self._tools:
+            raise ToolSchemaError(
+                f"a tool named {name!r} is already registered; pass another name=, or add to "
+                "registry.layered() of a registry that lacks it"
+            )
+
     def _add(
         self,
         name: str,
@@ -269,11 +285,7 @@ class ToolRegistry:
         annotations: frozenset[str] | set[str] | None,
         **options: Any,
     ) -> None:
-        if name in self._tools:
-            raise ToolSchemaError(
-                f"a tool named {name!r} is already registered; pass another name=, or add to "
-                "registry.layered() of a registry that lacks it"
-            )
+        self._check_free(name)
         if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
             raise ToolSchemaError(
                 f"tool {name!r} yields, but a tool returns one value; report steps with "

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from psych_runtime.errors import AccessDenied
-from psych_runtime.ports.policy import ToolClass
 from psych_runtime.spec.definitions import ToolDefinition
 from psych_runtime.spec.narrowing import tenant_permitted
 from psych_runtime.spec.tools import CodeTool, HttpTool
 from psych_runtime.tools.guards import assess_streak
+from psych_runtime.tools.http_request import http_definition
 from psych_runtime.tools.registry import ToolRegistry
 
 
@@ -89,11 +89,4 @@ def definition_of(tool: CodeTool | HttpTool, registry: ToolRegistry) -> ToolDefi
     """
     if isinstance(tool, CodeTool):
         return registry.require(tool.name).definition
-    tool_class = ToolClass.READ_ONLY if tool.method == "GET" else ToolClass.WRITE
-    schema = tool.input_schema or {"type": "object", "properties": {}}
-    return ToolDefinition(
-        name=tool.name,
-        description=tool.description,
-        input_schema=schema,
-        annotations=frozenset({tool_class.value}),
-    )
+    return http_definition(tool)

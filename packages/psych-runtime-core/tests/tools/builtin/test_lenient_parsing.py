@@ -127,7 +127,7 @@ def test_questions_as_the_schema_says() -> None:
         {"questions": "Why?"},
         {"questions": {"text": " Why? "}},
         {"questions": '[{"question": "Why?"}]'},
-        [{"prompt": "Why?"}, {"header": "no question"}, 7.5 and None],
+        [{"prompt": "Why?"}, {"header": "no question"}, None, {}],
     ],
 )
 def test_questions_in_other_shapes(arguments: Any) -> None:

@@ -53,7 +53,7 @@ class StoreLab:
         reopen: Callable[[Store], Awaitable[Store]] | None = None,
     ) -> None:
         self.store = store
-        self.brief = 30.0 if clock else 0.3
+        self.brief = 30.0 if clock else 0.4
         self.capabilities = capabilities
         self.reopen = reopen
         self._clock = clock

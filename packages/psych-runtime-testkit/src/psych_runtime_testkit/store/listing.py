@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from psych_runtime.ids import RunId
 from psych_runtime.ports.store import RunFilter, RunState
 from psych_runtime.scope import Scope
@@ -89,6 +90,15 @@ class ListingContract(StoreSuite):
         ]
         assert await self._ids(lab, RunFilter(created_after=after)) == []
         assert await self._ids(lab, RunFilter(created_before=before)) == []
+
+    async def test_foreign_cursor_is_refused(self, lab: StoreLab) -> None:
+        await lab.admit()
+        with pytest.raises(ValueError):
+            await lab.store.list_runs("acme", RunFilter(), cursor="not a cursor")
+
+    async def test_page_of_nothing(self, lab: StoreLab) -> None:
+        await lab.admit()
+        assert (await lab.store.list_runs("acme", RunFilter(), limit=0)).headers == ()
 
     async def test_filtered_paging(self, lab: StoreLab) -> None:
         wanted = []

@@ -18,7 +18,6 @@ class SessionContract(StoreSuite):
     async def test_expired_session_loses_its_runs_and_counts_a_crash(self, lab: StoreLab) -> None:
         run_id = await lab.admit()
         await lab.claim(lab.session(lease_seconds=lab.brief))
-        assert await lab.claim_ids() == []
         await lab.pass_time(lab.brief)
         claim = await lab.claim()
         assert (claim.header.run_id, claim.reclaimed) == (run_id, True)
@@ -40,7 +39,8 @@ class SessionContract(StoreSuite):
         assert await lab.store.heartbeat(session)
         renewed = await lab.header(claim.header.run_id)
         assert renewed.lease_expires_at is not None
-        assert renewed.lease_expires_at > await lab.store.now()
+        assert claim.header.lease_expires_at is not None
+        assert renewed.lease_expires_at > claim.header.lease_expires_at
         assert await lab.append(claim, b"alive") == 1
 
     async def test_renewed_session_is_not_reclaimed(self, lab: StoreLab) -> None:
@@ -51,6 +51,17 @@ class SessionContract(StoreSuite):
         assert await lab.store.heartbeat(longer)
         await lab.pass_time(lab.brief)
         assert await lab.claim_ids() == []
+
+    async def test_claim_renews_the_session(self, lab: StoreLab) -> None:
+        session = lab.session()
+        await lab.admit()
+        claim = await lab.claim(session)
+        await lab.pass_time(lab.brief)
+        assert await lab.claim_ids(session=session) == []
+        renewed = (await lab.header(claim.header.run_id)).lease_expires_at
+        assert renewed is not None
+        assert claim.header.lease_expires_at is not None
+        assert renewed > claim.header.lease_expires_at
 
     async def test_one_heartbeat_renews_all_runs(self, lab: StoreLab) -> None:
         session = lab.session()

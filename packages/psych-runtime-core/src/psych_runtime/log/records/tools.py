@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializationInfo, field_serializer, model_validator
 
 from psych_runtime.ids import StepId, ToolCallId
 from psych_runtime.log.records.base import RecordBase
@@ -147,3 +147,9 @@ class ComponentShown(RecordBase):
     type: Literal["component_shown"] = "component_shown"
     component: Component
     step_id: StepId | None = None
+
+    @field_serializer("component")
+    def _with_kind(self, component: Component, info: SerializationInfo) -> dict[str, Any]:
+        """Keep ``kind`` where defaults are left out: it says how to read the rest."""
+        fields = component.model_dump(mode=info.mode, exclude_defaults=info.exclude_defaults)
+        return {"kind": component.kind, **fields}

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from psych_runtime.ids import StepId, ToolCallId
 from psych_runtime.log.records import (
-    AttemptStarted,
     ModelCallFailed,
     ModelCallFinished,
     ModelCallStarted,
@@ -82,8 +81,6 @@ class ModelCalls:
             )
         elif isinstance(record, ModelCallFailed):
             self._end(record, {"failure": record.failure, "will_retry": record.will_retry})
-        elif isinstance(record, AttemptStarted):
-            self._open.clear()
 
     def _start(self, record: ModelCallStarted) -> None:
         prompt = self._prompts.get(record.prompt_digest or "")

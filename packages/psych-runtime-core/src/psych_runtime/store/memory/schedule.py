@@ -49,7 +49,7 @@ class Schedule:
                 found.extend((run, kind) for kind in kinds)
             else:
                 del self._ripe[run_id]
-        return found[:limit]
+        return found[: max(limit, 0)]
 
     def next_wait_at(self, now: datetime) -> datetime | None:
         """When the earliest timer or expiry of an open wait falls (or fell) due."""

@@ -201,7 +201,7 @@ class InMemoryStore:
             if run is None:
                 return []
             start = max(after, 0)
-            return run.log[start : None if limit is None else start + limit]
+            return run.log[start : None if limit is None else start + max(limit, 0)]
 
     async def get_run(self, run_id: RunId) -> RunHeader | None:
         """The header, or None."""
@@ -213,10 +213,10 @@ class InMemoryStore:
         self, tenant: str, where: RunFilter, *, limit: int = 50, cursor: str | None = None
     ) -> RunPage:
         """A tenant's Runs, newest first; see `Store.list_runs`."""
+        before = rules.parse_cursor(cursor)
         with self._lock:
-            before = None if cursor is None else int(cursor)
             found = self._catalog.newest_first(tenant, before, where)
-            page = list(islice(found, limit))
+            page = list(islice(found, max(limit, 0)))
             more = next(found, None) is not None
             headers = tuple(map(self._header, page))
         return RunPage(headers, str(page[-1].order) if more and page else None)
