@@ -32,7 +32,7 @@ def _exported() -> dict[str, Any]:
 
 def test_all_is_sorted_and_has_no_doubles() -> None:
     names = list(psych_runtime.__all__)
-    assert names == sorted(set(names), key=str.lower)
+    assert names == sorted(set(names), key=lambda name: (name.lower(), name))
 
 
 def test_all_is_complete(package: griffe.Module) -> None:

@@ -1,21 +1,31 @@
 """CPU per turn of a 2,000-turn Run: turn 2,000 against turn 20.
 
-    uv run --group dev python tests/benchmarks/bench_long_run.py [--turns N]
+uv run --group dev python tests/benchmarks/bench_long_run.py [--turns N]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import time
 
 import psych_runtime
-from psych_runtime import AgentSpec, CodeTool, Limits, ModelRef, Runtime, Scope, ToolRegistry, Worker
+from psych_runtime import (
+    AgentSpec,
+    CodeTool,
+    Limits,
+    ModelRef,
+    Runtime,
+    Scope,
+    ToolRegistry,
+    Worker,
+)
 from psych_runtime.store.memory import InMemoryStore
 from psych_runtime.testing.fake_model import FakeModel, FakeTurn
 
-MOST_TURNS = 1000
-"""The most turns that `Limits` allows for one Run."""
+MOST_TURNS = 2001
+"""2,000 turns and the answering one."""
 
 
 async def cpu_per_turn(turns: int) -> list[float]:
@@ -49,7 +59,7 @@ async def cpu_per_turn(turns: int) -> list[float]:
     )
     model = FakeModel(keep_requests=1).respond(answer)
     await Worker(store, Runtime(store, model, registry)).drain()
-    return [later - earlier for earlier, later in zip(marks, marks[1:], strict=False)]
+    return [later - earlier for earlier, later in itertools.pairwise(marks)]
 
 
 def median(values: list[float]) -> float:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from chaos_scenarios import SCENARIOS, Clock, Scenario
-from stores import STORES, open_store
-
 from psych_runtime.ports.store import Store
 from psych_runtime.testing.explorer import explore
+from stores import STORES, open_store
 
 
 @pytest.mark.parametrize("kind", STORES)

@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from stores import STORES, open_store
-
 from psych_runtime.ports.store import Store
+from stores import STORES, open_store
 
 
 @pytest.fixture(params=STORES)

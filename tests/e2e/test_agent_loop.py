@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 
+import psych_runtime
 import pytest
 from agents import SCOPE, admit, agent, ended, execute, log_of, of_type, serving, until
-
-import psych_runtime
 from psych_runtime import ModelRef, Runtime, ToolContext, ToolRegistry, Usage, Worker
 from psych_runtime.ports.store import Store
 from psych_runtime.testing.fake_model import FakeModel, ToolCallScript
@@ -50,9 +49,7 @@ async def test_c98_empty_arguments_of_a_tool_without_any_are_an_empty_object(
 ) -> None:
     ran: list[dict[str, object]] = []
     model = (
-        FakeModel()
-        .turn(tool_calls=[ToolCallScript("lookup", raw_arguments="")])
-        .turn(text="done")
+        FakeModel().turn(tool_calls=[ToolCallScript("lookup", raw_arguments="")]).turn(text="done")
     )
     await execute(store, agent("lookup"), model, lookup_registry(ran))
     assert ran == [{"order_id": "none"}]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 import psych_runtime
+import pytest
 from psych_runtime import AgentSpec, CodeTool, ModelRef, Runtime, Scope, ToolRegistry, Worker
 from psych_runtime.ports.store import Store
 from psych_runtime.testing.fake_model import FakeModel

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 
+import psych_runtime
 import pytest
 from agents import SCOPE, admit, agent, ended, log_of, of_type, serving, until
-
-import psych_runtime
 from psych_runtime import QueueKind, Scope, ToolContext, ToolRegistry
 from psych_runtime.errors import RunAlreadySettled, RunNotFound, RunNotSuspended
 from psych_runtime.ports.store import Store

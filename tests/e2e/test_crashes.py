@@ -8,12 +8,10 @@ import sys
 import threading
 from pathlib import Path
 
+import psych_runtime
 import pytest
 from agents import SCOPE, admit, agent, ended, execute, log_of, of_type, serving, until
 from chaos_scenarios import Clock
-from stores import STORES, open_store
-
-import psych_runtime
 from psych_runtime import Runtime, Scope, ToolContext, ToolRegistry, Worker, WorkerId
 from psych_runtime.ids import RunId, VersionHash
 from psych_runtime.ports.store import RunFilter, RunState, Store, WorkerSession
@@ -24,6 +22,7 @@ from psych_runtime.testing.explorer import FaultyStore, Killed, invariant_violat
 from psych_runtime.testing.fake_model import FakeModel, FakeTurn
 from psych_runtime.testing.simulation import SimulatedWorker
 from psych_runtime.testing.store_wrapper import StoreWrapper
+from stores import STORES, open_store
 
 
 @pytest.fixture(params=STORES)
@@ -464,9 +463,7 @@ async def test_c122_c124_any_text_survives_unchanged(store: Store, case: str) ->
         received.append(text)
         return {text: [text, 2**200, float("inf")]}
 
-    model = (
-        FakeModel().turn(text=[text], tool_calls=[("echo", {"text": text})]).turn(text=[text])
-    )
+    model = FakeModel().turn(text=[text], tool_calls=[("echo", {"text": text})]).turn(text=[text])
     log = await execute(store, agent("echo"), model, registry, message=text)
     assert received == [text]
     assert log[0].input == {"message": text}

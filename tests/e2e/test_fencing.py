@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 
 import paused_worker
-import pytest
-
 import psych_runtime
+import pytest
 from psych_runtime.errors import LeaseLost
 from psych_runtime.ids import WorkerId
 from psych_runtime.ports.store import Lease, RunState, Store, Transition, WorkerSession
@@ -95,4 +94,8 @@ async def test_an_old_epoch_cannot_renew_release_or_settle(store: Store) -> None
             )
     header = await store.get_run(run.run_id)
     assert header is not None
-    assert (header.state, header.head_seq, header.epoch) == (RunState.RUNNING, 1, again.header.epoch)
+    assert (header.state, header.head_seq, header.epoch) == (
+        RunState.RUNNING,
+        1,
+        again.header.epoch,
+    )

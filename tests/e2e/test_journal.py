@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import psych_runtime
 import pytest
 from agents import admit, agent, log_of
-
-import psych_runtime
 from psych_runtime.engine.journal import DecisionDropped, Journal
 from psych_runtime.engine.lease import LeaseGuard
 from psych_runtime.errors import LeaseLost, StoreUnavailable
@@ -140,9 +139,7 @@ async def test_a_decision_is_dropped_when_the_head_moved_and_taken_again(store: 
     [steer] = journal.state.pending_steer
     assert steer.payload == {"message": "wait!"}
     await journal.decide(journal.make(QueueConsumed, entry_id=steer.entry_id))
-    await journal.decide(
-        journal.make(RunSettled, state=TerminalState.COMPLETED), transition=ending
-    )
+    await journal.decide(journal.make(RunSettled, state=TerminalState.COMPLETED), transition=ending)
     log = await log_of(store, run_id)
     assert [record.type for record in log] == [
         "run_admitted",

@@ -10,16 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import psych_runtime
 import pytest
 from agents import serving
-from pydantic import ConfigDict, create_model
-
-import psych_runtime
 from psych_runtime.errors import ToolSchemaError
 from psych_runtime.ports.store import Store
 from psych_runtime.store.sqlite import SQLiteStore
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime.testing.openai_stub import OpenAIStub
+from pydantic import ConfigDict, create_model
 
 
 async def test_the_worked_example_against_a_compatible_server(tmp_path: Path) -> None:
@@ -90,9 +89,7 @@ async def test_the_worked_example_against_a_compatible_server(tmp_path: Path) ->
     assert report.totals.usage.output > 0
     assert report.totals.cost is not None
     assert report.totals.cost.source == "computed"
-    assert [call.result for call in report.tool_calls] == [
-        {"order_id": "A1", "status": "shipped"}
-    ]
+    assert [call.result for call in report.tool_calls] == [{"order_id": "A1", "status": "shipped"}]
 
 
 async def test_tools_whose_shape_is_known_only_at_run_time(store: Store) -> None:
@@ -117,7 +114,7 @@ async def test_tools_whose_shape_is_known_only_at_run_time(store: Store) -> None
             description=description,
             annotations={"read-only"},
         )
-    loose = create_model("Loose", **{"x": (str, ...)})  # type: ignore[call-overload]
+    loose = create_model("Loose", x=(str, ...))  # type: ignore[call-overload]
     with pytest.raises(ToolSchemaError):
         registry.register_dynamic("loose", call_integration, loose, description="Loose.")
     strict = create_model("Strict", __config__=ConfigDict(extra="forbid"))
@@ -167,9 +164,7 @@ async def test_a_schedulers_window_is_the_idempotency_key(store: Store) -> None:
 def test_one_store_from_synchronous_code_and_several_loops(kind: str, tmp_path: Path) -> None:
     """A sync web view (a new loop for each call) admits; a Celery-style process loop executes."""
     store: Any = (
-        SQLiteStore(tmp_path / "psych.db")
-        if kind == "sqlite"
-        else psych_runtime.InMemoryStore()
+        SQLiteStore(tmp_path / "psych.db") if kind == "sqlite" else psych_runtime.InMemoryStore()
     )
     spec = psych_runtime.AgentSpec(
         name="hello", model=psych_runtime.ModelRef(model="fake-standard")
@@ -204,9 +199,7 @@ def test_one_store_from_synchronous_code_and_several_loops(kind: str, tmp_path: 
 
         async def wait(run_id: psych_runtime.RunId = run.run_id) -> str:
             async with asyncio.timeout(20):
-                return "".join(
-                    [text async for text in psych_runtime.stream_text(store, run_id)]
-                )
+                return "".join([text async for text in psych_runtime.stream_text(store, run_id)])
 
         assert asyncio.run(wait()) == f"heard view {n}"
     run_sync(stop(task))

@@ -7,7 +7,6 @@ import threading
 import time
 
 from agents import agent, execute, of_type
-
 from psych_runtime import ToolContext, ToolRegistry
 from psych_runtime.ports.store import Store
 from psych_runtime.testing.fake_model import FakeModel

@@ -8,7 +8,16 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import psych_runtime
-from psych_runtime import AgentSpec, CodeTool, Limits, ModelRef, Runtime, Scope, ToolRegistry, Worker
+from psych_runtime import (
+    AgentSpec,
+    CodeTool,
+    Limits,
+    ModelRef,
+    Runtime,
+    Scope,
+    ToolRegistry,
+    Worker,
+)
 from psych_runtime.ids import RunId
 from psych_runtime.log.records import Record
 from psych_runtime.ports.store import Store

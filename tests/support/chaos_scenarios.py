@@ -260,6 +260,7 @@ class InterruptMidTool(Scenario):
         await psych_runtime.interrupt(store, run_id, reason="enough")
         await self.worker(store).drain()
 
+
 class Deadline(Scenario):
     name = "deadline"
     turns = (calls("slow"), "All good.")
@@ -305,4 +306,3 @@ SCENARIOS: tuple[type[Scenario], ...] = (
     Deadline,
     RetryableModelFailure,
 )
-

@@ -1,6 +1,6 @@
 """A worker process for the fencing test: two tools in a row, the first waits for a file.
 
-    python paused_worker.py DATABASE LEDGER GO_FILE WORKER_ID
+python paused_worker.py DATABASE LEDGER GO_FILE WORKER_ID
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def make_runtime(store: SQLiteStore, ledger: Path, go: Path | None) -> psych_run
             return "Both done."
         return FakeTurn(tool_calls=[("first", {}), ("second", {})])
 
-    return psych_runtime.Runtime(
-        store=store, model=FakeModel().respond(answer), registry=registry
-    )
+    return psych_runtime.Runtime(store=store, model=FakeModel().respond(answer), registry=registry)
 
 
 async def main(database: str, ledger: str, go: str, worker_id: str) -> None:

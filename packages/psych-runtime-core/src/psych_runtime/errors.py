@@ -62,7 +62,8 @@ class StoreError(PsychError):
 
 class StoreUnavailable(StoreError, ConnectionError):
     """The database did not answer. Whether the write landed is unknown; an identical resend is
-    safe."""
+    safe.
+    """
 
 
 class SeqConflict(StoreError):

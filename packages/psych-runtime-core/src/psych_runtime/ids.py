@@ -8,11 +8,17 @@ import time
 from typing import NewType
 
 RunId = NewType("RunId", str)
+"""A Run."""
 StepId = NewType("StepId", str)
+"""A workflow step at one position of one Run; derived, never random."""
 AttemptId = NewType("AttemptId", str)
+"""One pass of work on a Run."""
 WorkerId = NewType("WorkerId", str)
+"""A Worker."""
 ToolCallId = NewType("ToolCallId", str)
+"""A tool call, unique in its Run."""
 VersionHash = NewType("VersionHash", str)
+"""A Version: ``sha256:`` and the hex digest of its canonical bytes."""
 
 
 def _new_id(prefix: str) -> str:
@@ -56,6 +62,7 @@ def derive_step_id(run_id: RunId, path: tuple[str | int, ...]) -> StepId:
 
 def derive_run_id(parent: RunId, call_id: str) -> RunId:
     """Return the id of the child Run that ``call_id`` of ``parent`` starts, so that recovery
-    admits the same child again instead of another one."""
+    admits the same child again instead of another one.
+    """
     digest = hashlib.sha256(f"{parent}\x1f{call_id}".encode()).hexdigest()
     return RunId(f"run_{digest[:36]}")

@@ -138,7 +138,9 @@ async def dispatch(
     )
     created = await until_known(lambda: store.create_run(new_run, bodies))
     header = created.header
-    return Dispatched(header.run_id, created.created or header.run_id == run_id, header.version_hash)
+    return Dispatched(
+        header.run_id, created.created or header.run_id == run_id, header.version_hash
+    )
 
 
 def _kind(version: Version | VersionHash) -> str:

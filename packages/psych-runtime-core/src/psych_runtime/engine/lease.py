@@ -73,5 +73,3 @@ class LeaseGuard:
             except OSError:
                 pass  # unreachable store: nobody can vouch for the lease, so do not act on it
         raise LeaseLost(run_id, self.session.worker_id)
-
-

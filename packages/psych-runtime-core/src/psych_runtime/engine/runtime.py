@@ -28,6 +28,7 @@ from psych_runtime.scope import Scope
 from psych_runtime.spec.agent import AgentSpec
 from psych_runtime.spec.version import Version
 from psych_runtime.tools.execution import CallResult
+from psych_runtime.tools.http import HttpToolExecutor
 from psych_runtime.tools.registry import ToolRegistry
 from psych_runtime.tools.threads import ToolThreads
 
@@ -53,6 +54,7 @@ class Runtime:
         policy: Asked before every tool call; None allows all.
         approval_selectors: Tool classes that need a person, such as ``("@destructive",)``.
         tool_threads: Number of threads that synchronous tools share (default 32).
+        http: Sends the requests of HTTP tools; None refuses every call of one.
     """
 
     store: Store
@@ -64,6 +66,7 @@ class Runtime:
     policy: Policy | None = None
     approval_selectors: Sequence[str] = ()
     tool_threads: int = 32
+    http: HttpToolExecutor | None = None
     _threads: ToolThreads | None = field(default=None, init=False, repr=False)
     _versions: OrderedDict[VersionHash, Version] = field(
         default_factory=OrderedDict, init=False, repr=False
@@ -131,9 +134,7 @@ class Runtime:
             self._threads = ToolThreads(max_workers=self.tool_threads)
         return self._threads
 
-    def late_results(
-        self, journal: Journal, call_id: ToolCallId
-    ) -> Callable[[CallResult], Any]:
+    def late_results(self, journal: Journal, call_id: ToolCallId) -> Callable[[CallResult], Any]:
         """A callback that records what a thread returned after its call was given up."""
         loop = asyncio.get_running_loop()
 

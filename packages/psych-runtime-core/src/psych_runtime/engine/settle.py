@@ -27,7 +27,8 @@ async def settle_unheld(
     only_if: frozenset[RunState] = frozenset(RunState),
 ) -> bool:
     """Settle a Run as ``terminal`` unless somebody holds it, it has ended, or it is not in one of
-    the states of ``only_if``. Returns whether this call settled it."""
+    the states of ``only_if``. Returns whether this call settled it.
+    """
     while True:
         header = await store.get_run(run_id)
         if header is None or header.state is RunState.SETTLED or header.state not in only_if:

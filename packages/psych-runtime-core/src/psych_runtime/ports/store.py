@@ -442,7 +442,8 @@ class Store(Protocol):
 
     async def next_due_at(self) -> datetime | None:
         """When the earliest parked timer, expiry, ``runnable_after`` or lease lapse falls due;
-        None when nothing is pending. A hint for idle Workers."""
+        None when nothing is pending. A hint for idle Workers.
+        """
         ...
 
     async def list_runs(
@@ -454,7 +455,8 @@ class Store(Protocol):
         cursor: str | None = None,
     ) -> RunPage:
         """A tenant's Runs, newest first, keyset-paged (a page never repeats or skips a Run that
-        existed when paging began)."""
+        existed when paging began).
+        """
         ...
 
     async def purge(self, before: datetime, *, tenant: str, limit: int = 100) -> int:

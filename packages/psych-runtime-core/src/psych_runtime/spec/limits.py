@@ -14,7 +14,7 @@ class Limits(SpecModel):
 
     max_steps: int = Field(default=48, gt=0, le=10000)
     """Agent: tool calls of the Run. Workflow: started steps, iterations and retries included."""
-    max_turns: int = Field(default=32, gt=0, le=1000)
+    max_turns: int = Field(default=32, gt=0, le=10_000)
     """Turns of the Run."""
     max_tool_calls_per_turn: int = Field(default=16, gt=0, le=256)
     """Tool calls executed in one turn."""

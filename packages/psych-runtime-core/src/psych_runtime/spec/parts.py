@@ -9,7 +9,7 @@ from psych_runtime.spec.tools import HttpTool
 from psych_runtime.spec.walk import Embedded, walk_specs
 from psych_runtime.spec.workflow import WorkflowSpec
 
-AVAILABLE_PARTS: Final[frozenset[str]] = frozenset()
+AVAILABLE_PARTS: Final[frozenset[str]] = frozenset({"http_tools"})
 """The parts of `PARTS` that this release can run."""
 
 PARTS: Final[dict[str, str]] = {

@@ -10,6 +10,7 @@ from pydantic import Field
 from psych_runtime.spec.base import FrozenValue
 
 TaskStatus = Literal["pending", "in_progress", "completed"]
+"""How far a task is."""
 
 MAX_TASKS = 40
 """The longest plan."""

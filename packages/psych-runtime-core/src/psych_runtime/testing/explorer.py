@@ -119,7 +119,9 @@ class Exploration:
     violations: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.scenario}, {self.crash_points} crash points, {len(self.violations)} violations"
+        return (
+            f"{self.scenario}, {self.crash_points} crash points, {len(self.violations)} violations"
+        )
 
 
 def explore(name: str, make_world: Callable[[], World], *, timeout: float = 20.0) -> Exploration:

@@ -28,7 +28,8 @@ from psych_runtime.spec.version import Version
 
 class StoreWrapper:
     """Delegates everything to ``inner``. Override `around_write` to meddle with durable writes of
-    Runs (admissions, appends and external appends); other methods can be overridden one by one."""
+    Runs (admissions, appends and external appends); other methods can be overridden one by one.
+    """
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner

@@ -11,7 +11,13 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, TypeAdapter
 
 from psych_runtime.egress.transport import HttpStream, HttpTransport
-from psych_runtime.errors import CredentialNotFound, HttpToolError, InvalidInput, TransientError
+from psych_runtime.errors import (
+    AccessDenied,
+    CredentialNotFound,
+    HttpToolError,
+    InvalidInput,
+    TransientError,
+)
 from psych_runtime.ports.secrets import SecretResolver
 from psych_runtime.scope import Scope
 from psych_runtime.spec.tools import HttpTool
@@ -125,10 +131,17 @@ class HttpToolExecutor:
         return HttpToolError(request, response.status_code, text.strip(), note)
 
 
-def http_tool(executor: HttpToolExecutor, tool: HttpTool) -> RegisteredTool:
-    """Return ``tool`` in the form that the engine calls, with the Run's Scope."""
+def http_tool(executor: HttpToolExecutor | None, tool: HttpTool) -> RegisteredTool:
+    """Return ``tool`` in the form that the engine calls, with the Run's Scope.
+
+    Without an executor every call is an `AccessDenied` failure.
+    """
 
     async def send(arguments: dict[str, Any], context: ToolContext) -> Any:
+        if executor is None:
+            raise AccessDenied(
+                tool.name, "this process sends no HTTP requests: give its Runtime an http="
+            )
         return await executor.call(context.scope, tool, arguments)
 
     def checked(arguments: Any) -> dict[str, Any]:

@@ -180,4 +180,4 @@ class ToolThreads:
                 return
             self._count += 1
             name = f"psych-tool-{self._count}"
-        threading.Thread(target=self._pool.serve, name=name, daemon=False).start()
+        threading.Thread(target=self._pool.serve, name=name, daemon=True).start()

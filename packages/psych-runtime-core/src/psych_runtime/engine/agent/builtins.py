@@ -1,4 +1,4 @@
-"""The tools that the engine brings itself: what they write, as tools like any other."""
+"""Finding the tool behind a call; and the tools that the engine brings itself."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from psych_runtime.engine.agent.activation import Activation
 from psych_runtime.log.records import ComponentShown, TaskListUpdated
 from psych_runtime.spec.agent import AgentSpec
 from psych_runtime.spec.definitions import ToolDefinition
+from psych_runtime.spec.tools import HttpTool
 from psych_runtime.tools.builtin import show_component, update_tasks
 from psych_runtime.tools.context import ToolContext
+from psych_runtime.tools.http import http_tool
 from psych_runtime.tools.registered import RegisteredTool
 
 
@@ -28,10 +30,13 @@ def builtin_definitions(spec: AgentSpec) -> tuple[ToolDefinition, ...]:
 
 
 def find_tool(on: Activation, name: str) -> RegisteredTool | None:
-    """The tool that a call of ``name`` runs: a built-in one of this agent, or a registered one."""
+    """The tool that a call of ``name`` runs: built in, an HTTP tool of the Spec, or registered."""
     for definition in builtin_definitions(on.spec):
         if definition.name == name:
             return _as_registered(definition, on)
+    for tool in on.spec.tools:
+        if tool.name == name and isinstance(tool, HttpTool):
+            return http_tool(on.runtime.http, tool)
     return on.registry.get(name)
 
 

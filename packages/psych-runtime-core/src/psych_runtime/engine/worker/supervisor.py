@@ -75,7 +75,8 @@ async def _wake(store: Store, header: RunHeader, wait: OpenWait) -> None:
 
 async def expire(store: Store, header: RunHeader, wait: OpenWait) -> None:
     """End a wait that nobody answered: an approval is denied and the Run goes on; any other wait
-    abandons the Run."""
+    abandons the Run.
+    """
     state = reduce(decode_log(header.run_id, await store.read(header.run_id)), run_id=header.run_id)
     open_wait = state.waits.get(wait.wait_id)
     if open_wait is None:
@@ -135,5 +136,3 @@ async def deliver_outbox(store: Store, header: RunHeader) -> None:
             header.run_id,
             External(bodies=(), key=f"delivered:{entry.key}", clears_outbox=entry.key),
         )
-
-
