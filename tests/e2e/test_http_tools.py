@@ -6,16 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from agents import SCOPE, admit, agent, ended, execute, log_of, of_type, serving
-from chaos_scenarios import Clock
-from stores import open_store
-
-import pytest
+from agents import SCOPE, agent, execute, of_type
 from psych_runtime import Decision, HttpTool, HttpTransport, Scope, ToolRegistry, Version
-from psych_runtime import Runtime, Worker, WorkerId
-from psych_runtime.log.codec import encode
 from psych_runtime.ports.secrets import InMemorySecretResolver
-from psych_runtime.ports.store import Lease, Store, WorkerSession
+from psych_runtime.ports.store import Store
 from psych_runtime.testing.fake_model import FakeModel
 from psych_runtime.tools.http import HttpToolExecutor
 

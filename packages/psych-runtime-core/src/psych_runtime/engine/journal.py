@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -66,6 +66,7 @@ class Journal:
         linger_seconds: float = DEFAULT_LINGER_SECONDS,
         now: Callable[[], datetime] | None = None,
         on_absorbed: Callable[[Record], None] | None = None,
+        on_failed: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.store = store
         self.header = header
@@ -80,6 +81,7 @@ class Journal:
         self._linger = linger_seconds
         self._now = now or (lambda: datetime.now(UTC))
         self._on_absorbed = on_absorbed
+        self._on_failed = on_failed
         self._batch_no = header.batch_no
         self._pending: list[bytes] = []
         self._written = 0
@@ -105,7 +107,7 @@ class Journal:
 
     # -- facts --------------------------------------------------------------------------------
 
-    def make[R: RecordBase](self, kind: type[R], **fields: Any) -> R:
+    def make[R: RecordBase](self, kind: type[R], /, **fields: Any) -> R:
         """Build a record of this Run at a provisional seq; nothing is folded or queued."""
         return kind(
             run_id=self.run_id,
@@ -116,7 +118,7 @@ class Journal:
             **fields,
         )
 
-    def write[R: RecordBase](self, kind: type[R], **fields: Any) -> R:
+    def write[R: RecordBase](self, kind: type[R], /, **fields: Any) -> R:
         """Fold a fact and queue it; it rides with the next commit, or goes after the linger.
 
         Raises:
@@ -131,8 +133,7 @@ class Journal:
         self._pending.append(body)
         self._written += 1
         if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._linger, self._linger_over)
+            self._start_timer()
         return record
 
     async def commit(self) -> None:
@@ -209,7 +210,8 @@ class Journal:
         return True
 
     async def _absorb(self, limit: int | None = None) -> None:
-        stored = await self.store.read(self.run_id, after=self.head, limit=limit)
+        after = self.head
+        stored = await self._answered(lambda: self.store.read(self.run_id, after=after, limit=limit))
         for entry in stored:
             record = decode(self.run_id, self.header.scope, entry.seq, entry.body)
             self._fold(record)
@@ -233,7 +235,10 @@ class Journal:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
+            first = self._failure is None
             self._failure = self._failure or error
+            if first and self._on_failed is not None:
+                self._on_failed(error)
             raise
         finally:
             self._flight = None
@@ -244,7 +249,7 @@ class Journal:
 
     async def _fly(self) -> bool:
         batch = list(self._pending)
-        if not batch or self.closed:
+        if not batch or self.closed or self._failure is not None:
             return True
         base = await self._append(batch)
         if base != self.head:
@@ -260,8 +265,7 @@ class Journal:
         self.state.head_seq = self.head
         self._stop_timer()
         if self._pending:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._linger, self._linger_over)
+            self._start_timer()
 
     async def _append(
         self,
@@ -271,33 +275,32 @@ class Journal:
         transition: Transition | None = None,
     ) -> int:
         """Send one batch until its outcome is known (R3: the identical batch, again)."""
+        base = await self._answered(
+            lambda: self.store.append(
+                self.run_id,
+                batch,
+                lease=self.lease,
+                batch_no=self._batch_no + 1,
+                strict_head=strict_head,
+                transition=transition,
+            )
+        )
+        if base < self.head:
+            raise StoreRegressed(self.run_id, self.head, base)
+        return base
+
+    async def _answered[T](self, call: Callable[[], Awaitable[T]]) -> T:
+        """Make the identical ``call`` until the store answers, for as long as the lease lasts."""
         delay = 0.02
         while True:
             try:
-                base = await self.store.append(
-                    self.run_id,
-                    batch,
-                    lease=self.lease,
-                    batch_no=self._batch_no + 1,
-                    strict_head=strict_head,
-                    transition=transition,
-                )
+                return await call()
             except StoreUnavailable as error:
                 if self.guard.remaining <= 0:
-                    lost = LeaseLost(self.run_id, self.lease.worker_id)
-                    self._failure = lost
-                    raise lost from error
-                _log.warning("store unavailable while writing %s: %s", self.run_id, error)
+                    raise LeaseLost(self.run_id, self.lease.worker_id) from error
+                _log.warning("no answer from the store about %s: %s", self.run_id, error)
                 await asyncio.sleep(delay * (0.5 + random.random()))
                 delay = min(delay * 2, 2.0)
-            except (LeaseLost, StoreRegressed) as error:
-                self._failure = error
-                raise
-            else:
-                if base < self.head:
-                    self._failure = StoreRegressed(self.run_id, self.head, base)
-                    raise self._failure
-                return base
 
     def _fold(self, record: Record) -> None:
         fold_unsequenced(self.state, record)
@@ -308,8 +311,16 @@ class Journal:
 
     def _linger_over(self) -> None:
         self._timer = None
-        if self._pending and not self.closed and self._failure is None:
+        if not self._pending or self.closed or self._failure is not None:
+            return
+        if self._flight is None:
             self.commit_soon()
+        else:  # what is in the air need not carry these records: look again
+            self._start_timer()
+
+    def _start_timer(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._linger, self._linger_over)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 from psych_runtime.engine.journal import Journal
-from psych_runtime.errors import PsychError
+from psych_runtime.errors import LeaseLost, PsychError
 from psych_runtime.ids import ToolCallId
-from psych_runtime.log.codec import encode
+from psych_runtime.log.codec import decode_log, encode
+from psych_runtime.log.fold import check, reduce
 from psych_runtime.log.records import ToolResultLate
 from psych_runtime.ports.store import External
 from psych_runtime.tools.execution import CallResult
@@ -16,7 +18,10 @@ _log = logging.getLogger("psych_runtime.engine.late")
 
 
 async def write_late_result(journal: Journal, call_id: ToolCallId, result: CallResult) -> None:
-    """Append a late result to the Run if it still runs; otherwise only log that there was one."""
+    """Append a late result to the Run if it still runs; otherwise only log that there was one.
+
+    The call's start must be durable by then: the record would contradict the log otherwise.
+    """
     record = ToolResultLate(
         run_id=journal.run_id,
         seq=max(journal.head, 1),
@@ -29,6 +34,10 @@ async def write_late_result(journal: Journal, call_id: ToolCallId, result: CallR
         duration_seconds=result.duration_seconds,
     )
     try:
+        with contextlib.suppress(LeaseLost):
+            await journal.commit()
+        stored = await journal.store.read(journal.run_id)
+        check(reduce(decode_log(journal.run_id, stored), run_id=journal.run_id), record)
         await journal.store.append_external(
             journal.run_id, External(bodies=(encode(record),), key=f"late:{call_id}")
         )

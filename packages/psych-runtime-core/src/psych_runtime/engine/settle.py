@@ -13,7 +13,7 @@ from psych_runtime.log.codec import decode_log, encode
 from psych_runtime.log.corruption import CorruptLog
 from psych_runtime.log.fold import reduce
 from psych_runtime.log.fold.state import RunStateView
-from psych_runtime.log.records import RunSettled
+from psych_runtime.log.records import RunSettled, WaitExpired
 from psych_runtime.log.values import TerminalState, ToolFailure
 from psych_runtime.ports.store import External, Guard, RunHeader, RunState, Store, Transition
 
@@ -25,9 +25,12 @@ async def settle_unheld(
     failure: ToolFailure | None,
     *,
     only_if: frozenset[RunState] = frozenset(RunState),
+    expired: WaitExpired | None = None,
 ) -> bool:
     """Settle a Run as ``terminal`` unless somebody holds it, it has ended, or it is not in one of
     the states of ``only_if``. Returns whether this call settled it.
+
+    With ``expired`` it is settled because of that wait, in the same write, if it is still open.
     """
     while True:
         header = await store.get_run(run_id)
@@ -41,9 +44,10 @@ async def settle_unheld(
             state, terminal = None, TerminalState.FAILED
             failure = corrupt_failure(error)
         external = External(
-            bodies=tuple(_bodies(header, state, head, terminal, failure)),
+            bodies=tuple(_bodies(header, state, head, terminal, failure, expired)),
             key=f"settle:{head}",
-            guards=frozenset({Guard.UNHELD}),
+            guards=frozenset({Guard.UNHELD} | ({Guard.WAIT_OPEN} if expired else set())),
+            wait_id=expired.wait_id if expired else None,
             strict_head=head,
             transition=Transition(RunState.SETTLED, terminal_state=terminal.value),
         )
@@ -62,10 +66,13 @@ def _bodies(
     head: int,
     terminal: TerminalState,
     failure: ToolFailure | None,
+    expired: WaitExpired | None,
 ) -> list[bytes]:
     common = {"run_id": header.run_id, "scope": header.scope, "at": datetime.now(UTC)}
     bodies: list[bytes] = []
     if state is not None:
+        if expired is not None:
+            bodies.append(encode(expired))
         for kind, fields in closing_records(state, f"the Run ended {terminal.value}"):
             bodies.append(encode(kind(**common, seq=head + len(bodies) + 1, **fields)))  # type: ignore[arg-type]
     settled = RunSettled(

@@ -108,6 +108,7 @@ async def until_aborted[T](
 
     Raises:
         Stopped: The signal fired before ``work`` had a result.
+        RuntimeError: ``work`` was cancelled, and not by this task or the signal.
     """
     if signal.reason in reasons:
         work.close()
@@ -120,14 +121,13 @@ async def until_aborted[T](
 
     with signal.watching(cancel):
         try:
-            return await task
+            # Not `await task`: that would hang on work that swallows its cancellation.
+            await asyncio.wait({task})
         except asyncio.CancelledError:
-            if signal.reason in reasons and not _being_cancelled():
-                raise Stopped(signal.reason) from None
             task.cancel()
             raise
-
-
-def _being_cancelled() -> bool:
-    current = asyncio.current_task()
-    return current is not None and current.cancelling() > 0
+    if not task.cancelled():
+        return task.result()
+    if signal.reason in reasons:
+        raise Stopped(signal.reason)
+    raise RuntimeError("the work was cancelled from within, though nobody asked for that")

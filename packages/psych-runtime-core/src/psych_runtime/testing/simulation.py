@@ -95,7 +95,9 @@ class _TaskHeartbeat:
                 alive = await self._store.heartbeat(self._guard.session)
             except OSError:
                 if self._guard.remaining <= 0:
+                    self._guard.lost = True
                     self._on_lost()
+                    return
                 continue
             if not alive:
                 self._guard.lost = True

@@ -126,7 +126,7 @@ def validate_arguments(adapter: TypeAdapter[BaseModel], arguments: Mapping[str, 
     except ValidationError as error:
         # Arguments were JSON once: strict models accept dates and the like only from JSON.
         try:
-            raise error
+            return adapter.validate_json(to_json(given, inf_nan_mode="constants"))
         except (ValidationError, PydanticSerializationError, ValueError):
             raise error from None
 

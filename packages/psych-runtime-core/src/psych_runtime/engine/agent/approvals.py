@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from psych_runtime.engine.agent.activation import Activation
+from psych_runtime.engine.signals import Stopped, until_aborted
 from psych_runtime.ids import ToolCallId
+from psych_runtime.log.fold.entries import Approval
 from psych_runtime.log.records import ApprovalOffered, PolicyDecided
 from psych_runtime.log.values import ModelToolCall, ToolFailure
 from psych_runtime.ports.policy import Decision
@@ -33,7 +35,7 @@ async def gate(
     state = on.journal.state
     decided = state.approval_decisions.get(call.call_id)
     if decided is not None:
-        return None if decided else ToolFailure(kind="denied", message="a person said no")
+        return None if decided else _refusal(state.approvals.get(call.call_id))
     waiting = state.waits.get(call.call_id)
     if waiting is not None:
         return WaitingCall(
@@ -55,12 +57,24 @@ async def gate(
     return _offer(on, call, tool, decision.reason if by_policy and decision else "")
 
 
+def _refusal(approval: Approval | None) -> ToolFailure:
+    if approval is not None and approval.expired:
+        return ToolFailure(kind="approval_expired", message="nobody decided in time")
+    return ToolFailure(kind="denied", message="a person said no")
+
+
 async def _ask_policy(on: Activation, call: ModelToolCall) -> Decision | None:
     policy = on.runtime.policy
     if policy is None:
         return None
+
+    async def ask() -> Decision:
+        return await policy.allow_tool(on.journal.header.scope, call.name, call.arguments)
+
     try:
-        decision = await policy.allow_tool(on.journal.header.scope, call.name, call.arguments)
+        decision = await until_aborted(ask(), on.abort)
+    except Stopped:
+        raise
     except Exception as error:
         # A policy that cannot answer must not let a call through.
         decision = Decision.deny(f"the policy failed: {type(error).__name__}: {error}")

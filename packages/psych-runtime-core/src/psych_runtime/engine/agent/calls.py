@@ -66,6 +66,8 @@ class CallRunner:
                 ready.append(ReadyCall(call, tool))
         first = True
         for group in _groups(ready):
+            if on.abort.reason is not None:
+                raise Stopped(on.abort.reason)
             recoveries = orphans if first else []
             await self._run_group(group, [recover(on, orphan) for orphan in recoveries])
             first = False

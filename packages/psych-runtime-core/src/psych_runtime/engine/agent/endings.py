@@ -7,9 +7,10 @@ from typing import Any
 
 from psych_runtime.engine.agent.activation import Activation
 from psych_runtime.engine.agent.approvals import WaitingCall
+from psych_runtime.engine.closing import closing_records
 from psych_runtime.engine.signals import AbortReason
-from psych_runtime.log.records import RunSettled, Suspended, ToolCallFinished, ToolCallStarted
-from psych_runtime.log.values import SuspendReason, TerminalState, ToolFailure, ToolOutcome
+from psych_runtime.log.records import RunSettled, Suspended
+from psych_runtime.log.values import SuspendReason, TerminalState, ToolFailure
 from psych_runtime.ports.store import OpenWait, RunState, Transition
 
 
@@ -40,24 +41,8 @@ class Endings:
     async def stopped(self, reason: AbortReason) -> None:
         """End a Run that was interrupted or ran out of time: every call gets an answer first."""
         journal = self._on.journal
-        state = journal.state
-        for call_id, asked in list(state.unanswered_calls.items()):
-            if call_id not in state.open_tool_calls:
-                journal.write(
-                    ToolCallStarted,
-                    call_id=call_id,
-                    tool=asked.name,
-                    arguments=asked.arguments,
-                    turn=asked.turn,
-                    step_id=self._on.step_id,
-                )
-            journal.write(
-                ToolCallFinished,
-                call_id=call_id,
-                outcome=ToolOutcome.ERROR,
-                failure=ToolFailure(kind="not_executed", message=f"the Run was stopped: {reason}"),
-                step_id=self._on.step_id,
-            )
+        for kind, fields in closing_records(journal.state, f"the Run was stopped: {reason}"):
+            journal.write(kind, **fields)
         failure = None
         if reason is AbortReason.DEADLINE:
             failure = ToolFailure(kind="deadline", message="the Run ran past its deadline")

@@ -45,11 +45,14 @@ class OneCall:
 
         Raises:
             LeaseLost: The lease ended before the side effect, or nothing can be written.
-            Stopped: The Worker shuts down and the call can safely be made again.
+            Stopped: The Worker shuts down and the call can safely be made again, or the Run ends and
+            the call has an answer already, or may have happened in an earlier Attempt.
         """
         on, tool = self._on, self._tool
         reason = on.abort.reason
         if reason is AbortReason.INTERRUPT or reason is AbortReason.DEADLINE:
+            if self._attempt_number > 1:
+                raise Stopped(reason)
             failure = ToolFailure(kind="not_executed", message=f"the Run was stopped: {reason}")
             self._record(CallResult(ToolOutcome.ERROR, None, failure, 0.0))
             return
@@ -91,6 +94,9 @@ class OneCall:
             context.cancelled.set()
 
     def _record(self, result: CallResult) -> None:
+        on = self._on
+        if on.abort.fired and self._call_id not in on.journal.state.open_tool_calls:
+            raise Stopped(on.abort.reason)  # the Run was force-settled over this call
         record_result(self._on, self._call_id, result)
 
     def context(self) -> ToolContext:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from psych_runtime.engine.agent.activation import Activation
 from psych_runtime.engine.agent.builtins import find_tool
 from psych_runtime.engine.agent.one_call import OneCall, record_result
+from psych_runtime.engine.signals import until_aborted
 from psych_runtime.log.fold.state import OpenToolCall
 from psych_runtime.log.records import ToolCallReconciled, ToolCallRetried
 from psych_runtime.log.values import ToolFailure, ToolOutcome
@@ -31,7 +32,9 @@ async def recover(on: Activation, orphan: OpenToolCall) -> None:
         else None
     )
     if tool is not None and again is not None and tool.reconcile is not None:
-        verdict = await reconcile_call(tool, orphan.arguments, again.context(), threads=on.threads)
+        verdict = await until_aborted(
+            reconcile_call(tool, orphan.arguments, again.context(), threads=on.threads), on.abort
+        )
         on.journal.write(
             ToolCallReconciled,
             call_id=orphan.call_id,

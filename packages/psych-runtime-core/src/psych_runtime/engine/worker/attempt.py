@@ -47,6 +47,7 @@ class AttemptSettings:
     grace_seconds: float
     max_attempts: int
     linger_seconds: float = DEFAULT_LINGER_SECONDS
+    now: Callable[[], datetime] | None = None
 
 
 class Attempt:
@@ -79,6 +80,9 @@ class Attempt:
             await self._open_and_execute()
         except CorruptLog as error:
             _log.error("the log of %s is refused: %s", self.run_id, error)
+            if self.journal is not None:  # its batch and ours must not be taken for one another
+                self.journal.abandon()
+                await self.journal.close()
             await self._settle_corrupt(error)
         except (LeaseLost, SeqConflict) as error:
             _log.info("attempt on %s ends: %s", self.run_id, error)
@@ -106,7 +110,9 @@ class Attempt:
             attempt_id=self.attempt_id,
             history=records,
             linger_seconds=self.settings.linger_seconds,
+            now=self.settings.now,
             on_absorbed=self._on_absorbed,
+            on_failed=self._on_failed,
         )
         if self.header.crashes > self.settings.max_attempts:
             await self._settle(
@@ -148,6 +154,10 @@ class Attempt:
     def _on_absorbed(self, record: Record) -> None:
         if isinstance(record, AbortRequested):
             self.abort.fire(AbortReason.INTERRUPT)
+
+    def _on_failed(self, error: BaseException) -> None:
+        """Nothing can be written any more: nothing more may run."""
+        self.abort.fire(AbortReason.LEASE_LOST)
 
     def absorb_soon(self) -> None:
         """Look at what others wrote to the Run, in a task of its own."""

@@ -14,6 +14,8 @@ from psych_runtime.ports.store import Store
 
 _log = logging.getLogger("psych_runtime.engine.heartbeat")
 
+_JOIN_SECONDS = 5.0
+
 
 class HeartbeatLike(Protocol):
     """What a Worker needs of a heartbeat; a simulation has one without a thread."""
@@ -67,17 +69,21 @@ class Heartbeat:
         self._thread.start()
 
     async def stop(self) -> None:
-        """End the thread and wait for it."""
+        """End the thread; wait for it, but not for ever for a store that does not answer."""
         self._stopping = True
         if self._loop is not None and self._stop is not None:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._stop.set)
-        while self._thread.is_alive():
-            await asyncio.to_thread(self._thread.join, 1.0)
+        if self._thread.is_alive():
+            await asyncio.to_thread(self._thread.join, _JOIN_SECONDS)
 
     def _main(self) -> None:
-        with contextlib.suppress(Exception):
+        try:
             asyncio.run(self._beat())
+        except Exception:
+            _log.exception("the heartbeat of %s broke", self._guard.session.worker_id)
+            self._guard.lost = True
+            self._tell_lost()
 
     async def _beat(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -122,6 +128,8 @@ class Heartbeat:
         except Exception as error:
             _log.warning("heartbeat of %s failed: %s", self._guard.session.worker_id, error)
             if self._guard.remaining <= 0:
+                # Over, even if the store comes back: what was sent last may still arrive there.
+                self._guard.lost = self._stopping = True
                 self._tell_lost()
             return min(self._interval / 4, max(self._guard.remaining, 0.05))
         if alive:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
-from psych_runtime.engine.settle import settle_unheld
+from psych_runtime.engine.settle import corrupt_failure, settle_unheld
 from psych_runtime.errors import GuardFailed, PsychError, RunNotFound, SeqConflict
 from psych_runtime.log.codec import decode_log, encode
+from psych_runtime.log.corruption import CorruptLog
 from psych_runtime.log.fold import reduce
 from psych_runtime.log.records import Resumed, WaitExpired
 from psych_runtime.log.values import SuspendReason, TerminalState, ToolFailure
@@ -34,8 +35,14 @@ async def supervise(store: Store, limit: int = 100) -> int:
     for item in due:
         try:
             await _handle(store, item)
+        except CorruptLog as error:
+            await settle_unheld(
+                store, item.header.run_id, TerminalState.FAILED, corrupt_failure(error)
+            )
         except PsychError as error:
             _log.warning("%s of Run %s: %s", item.kind, item.header.run_id, error)
+        except Exception:
+            _log.exception("%s of Run %s", item.kind, item.header.run_id)
     return len(due)
 
 
@@ -91,8 +98,9 @@ async def expire(store: Store, header: RunHeader, wait: OpenWait) -> None:
         reason=open_wait.reason,
         action="deny" if denies else "abandon",
     )
-    await _close_wait(store, header, wait, encode(record), f"expired:{wait.wait_id}")
-    if not denies:
+    if denies:
+        await _close_wait(store, header, wait, encode(record), f"expired:{wait.wait_id}")
+    else:
         await settle_unheld(
             store,
             header.run_id,
@@ -101,6 +109,7 @@ async def expire(store: Store, header: RunHeader, wait: OpenWait) -> None:
                 kind="suspension_expired",
                 message=f"nobody answered the {open_wait.reason.value} wait in time",
             ),
+            expired=record,
         )
 
 
