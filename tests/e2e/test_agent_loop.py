@@ -311,3 +311,31 @@ async def test_worker_takes_any_runner(store: Store) -> None:
     end = (await log_of(store, run_id))[-1]
     assert end.failure.kind == "attempt_failed"
     assert "no idea what to do" in end.failure.message
+
+
+async def test_the_same_call_with_the_same_result_is_refused_in_the_end(store: Store) -> None:
+    ran: list[dict[str, object]] = []
+    model = FakeModel()
+    for _ in range(4):
+        model.turn(tool_calls=[("lookup", {"order_id": "A"})])
+    model.turn(text="done")
+    log = await execute(store, agent("lookup"), model, lookup_registry(ran))
+    kinds = [r.failure and r.failure.kind for r in of_type(log, "tool_call_finished")]
+    assert kinds == [None, None, "repeated_call", "repeated_call"]
+    assert len(ran) == 2
+
+
+async def test_a_repeated_call_at_the_hard_stop_drops_the_rest_of_the_turn(store: Store) -> None:
+    ran: list[dict[str, object]] = []
+    same = ("lookup", {"order_id": "A"})
+    model = (
+        FakeModel()
+        .turn(tool_calls=[same])
+        .turn(tool_calls=[same, ("lookup", {"order_id": "B"})])
+        .turn(text="done")
+    )
+    limits = {"repeat_call_threshold": 2, "repeat_call_hard_stop": 2}
+    log = await execute(store, agent("lookup", limits=limits), model, lookup_registry(ran))
+    kinds = [r.failure and r.failure.kind for r in of_type(log, "tool_call_finished")]
+    assert kinds == [None, "repeated_call", "not_executed"]
+    assert ran == [{"order_id": "A"}]

@@ -211,7 +211,9 @@ class Journal:
 
     async def _absorb(self, limit: int | None = None) -> None:
         after = self.head
-        stored = await self._answered(lambda: self.store.read(self.run_id, after=after, limit=limit))
+        stored = await self._answered(
+            lambda: self.store.read(self.run_id, after=after, limit=limit)
+        )
         for entry in stored:
             record = decode(self.run_id, self.header.scope, entry.seq, entry.body)
             self._fold(record)

@@ -74,7 +74,7 @@ class ClaimContract(StoreSuite):
         assert len(got) == 40, f"{len(got)} claims of 40 Runs"
         assert set(got) == admitted
 
-    async def test_older_run_first(self, lab: StoreLab) -> None:
+    async def test_older_run_first_c126(self, lab: StoreLab) -> None:
         admitted = [await lab.admit() for _ in range(4)]
         assert await lab.claim_ids() == admitted
 

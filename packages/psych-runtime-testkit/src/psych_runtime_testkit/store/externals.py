@@ -197,6 +197,14 @@ class ExternalContract(StoreSuite):
         await lab.external(claim.header.run_id, aborts=True)
         assert await lab.claim_ids() == [claim.header.run_id]
 
+    async def test_second_abort_unparks_a_run_that_parked_itself_again(self, lab: StoreLab) -> None:
+        claim = await lab.held_run()
+        await lab.external(claim.header.run_id, aborts=True)
+        await lab.move(claim, RunState.RUNNABLE, runnable_after=await lab.ahead(3600))
+        assert await lab.claim_ids() == []
+        await lab.external(claim.header.run_id, aborts=True)
+        assert await lab.claim_ids() == [claim.header.run_id]
+
     async def test_aborted_run_never_waits(self, lab: StoreLab) -> None:
         claim = await lab.held_run()
         await lab.external(claim.header.run_id, aborts=True)

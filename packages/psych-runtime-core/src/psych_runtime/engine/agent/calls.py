@@ -12,6 +12,7 @@ from psych_runtime.engine.agent.approvals import WaitingCall, gate
 from psych_runtime.engine.agent.builtins import find_tool
 from psych_runtime.engine.agent.one_call import OneCall, answer_as_data, problem_of
 from psych_runtime.engine.agent.recovery import recover
+from psych_runtime.engine.agent.repetition import repetition_of
 from psych_runtime.engine.signals import Stopped
 from psych_runtime.log.records import ToolCallStarted
 from psych_runtime.log.values import ModelToolCall, ToolFailure
@@ -46,11 +47,20 @@ class CallRunner:
         orphans = list(state.open_tool_calls.values())
         ready: list[ReadyCall] = []
         waiting: list[WaitingCall] = []
+        drop_the_rest = False
         for asked in list(state.unanswered_calls.values()):
             if asked.step_id != on.step_id or asked.call_id in state.open_tool_calls:
                 continue
             call = asked.call
             failure = problem_of(on, call)
+            repetition = repetition_of(on, call)
+            if failure is None and drop_the_rest:
+                failure = ToolFailure(
+                    kind="not_executed", message="an earlier call of this turn repeats itself"
+                )
+            elif failure is None and repetition.refuse:
+                failure = ToolFailure(kind="repeated_call", message=repetition.advisory)
+            drop_the_rest = drop_the_rest or repetition.fail_turn
             tool = None if failure is not None else find_tool(on, call.name)
             if failure is None and tool is None:
                 failure = ToolFailure(kind="unknown_tool", message=f"no tool named {call.name!r}")

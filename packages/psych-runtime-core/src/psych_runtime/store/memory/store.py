@@ -175,17 +175,14 @@ class InMemoryStore:
                 return ExternalResult(known[0], applied=False, state=known[1])
             now = self._clock()
             rules.check_external(run, external, held=run.held(now))
-            before = (run.state, run.aborted, run.deadline_at)
+            before = (run.state, run.aborted, run.runnable_after)
             base = run.extend(external.bodies)
             rules.apply_external(run, external, now)
             run.keys[external.key] = (base, run.state)
             result = ExternalResult(base, applied=True, state=run.state)
             hints = [(run_id, WakeKind.EXTERNAL)]
-            if external.transition is not None or before != (
-                run.state,
-                run.aborted,
-                run.deadline_at,
-            ):
+            after = (run.state, run.aborted, run.runnable_after)
+            if external.transition is not None or after != before:
                 hints += self._moved(run, now)
         self._wakeups.send(hints)
         return result
