@@ -98,7 +98,11 @@ def test_kill_at_any_time_leaves_a_consistent_file(tmp_path):
             run_id, head = child.stdout.readline().split()
             acknowledged[run_id] = int(head)
         child.send_signal(signal.SIGKILL)
-        for line in child.communicate(timeout=60)[0].splitlines(keepends=True):
+        # Not communicate(): it overlooks what readline() has already buffered.
+        rest = child.stdout.read()
+        child.stdout.close()
+        child.wait(timeout=60)
+        for line in rest.splitlines(keepends=True):
             if line.endswith("\n"):
                 run_id, head = line.split()
                 acknowledged[run_id] = int(head)

@@ -173,6 +173,7 @@ if TYPE_CHECKING:
     from psych_runtime.store.url import model_from_url, store_from_url
     from psych_runtime.tools.cancellation import CancelSignal
     from psych_runtime.tools.context import ToolContext
+    from psych_runtime.tools.http import HttpToolExecutor
     from psych_runtime.tools.reconciliation import Reconciliation
     from psych_runtime.tools.registered import RegisteredTool
     from psych_runtime.tools.registry import ToolRegistry
@@ -229,6 +230,7 @@ __all__ = [
     "FailureStreakTrip",
     "ForEachStep",
     "HttpTool",
+    "HttpToolExecutor",
     "HttpTransport",
     "HumanStep",
     "InMemoryStore",

@@ -42,6 +42,7 @@ WHERE = {
     "FailureStreakTrip": "psych_runtime.reads.report.streaks",
     "ForEachStep": "psych_runtime.spec.workflow",
     "HttpTool": "psych_runtime.spec.tools",
+    "HttpToolExecutor": "psych_runtime.tools.http",
     "HttpTransport": "psych_runtime.egress.transport",
     "HumanStep": "psych_runtime.spec.steps",
     "InMemoryStore": "psych_runtime.store.memory",

@@ -124,7 +124,7 @@ def _turn(write: Write) -> str:
 def _take(write: Write, row: RunRow, session: WorkerSession, log_limit: int) -> Claim:
     reclaimed = rules.take(row, session.session_id, session.worker_id)
     row.queue = None
-    rows.save(write.connection, row)
+    rows.save_taken(write.connection, row)
     row.expires_at = write.now + timedelta(seconds=session.lease_seconds)
     log = None
     if row.head_seq <= log_limit:

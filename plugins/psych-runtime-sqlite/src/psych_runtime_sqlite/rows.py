@@ -60,6 +60,11 @@ _UPDATE = (
     "last_session = ?, queue = ?, next_wait_at = ? WHERE ord = ?"
 )
 
+_UPDATE_TAKEN = (
+    "UPDATE runs SET state = ?, epoch = ?, batch_no = ?, crashes = ?, session_id = ?, "
+    "lease_holder = ?, runnable_after = ?, last_base = ?, last_session = ?, queue = ? WHERE ord = ?"
+)
+
 _INSERT = (
     "INSERT INTO runs (run_id, tenant, scope, version_hash, name, idempotency_key, priority, "
     "concurrency_key, parent_run_id, delegation_depth, continues_run_id, created_at, deadline_at, "
@@ -206,6 +211,26 @@ def save(connection: sqlite3.Connection, row: RunRow) -> None:
             row.last_session,
             row.queue,
             values.from_optional_time(min(_wait_times(row), default=None)),
+            row.ord,
+        ),
+    )
+
+
+def save_taken(connection: sqlite3.Connection, row: RunRow) -> None:
+    """Write a row back after a claim, which leaves most of it, and its indexes, alone."""
+    connection.execute(
+        _UPDATE_TAKEN,
+        (
+            row.state.value,
+            row.epoch,
+            row.batch_no,
+            row.crashes,
+            row.session_id,
+            row.lease_holder,
+            values.from_optional_time(row.runnable_after),
+            row.last_base,
+            row.last_session,
+            row.queue,
             row.ord,
         ),
     )

@@ -124,6 +124,7 @@ class Metric(FrozenValue):
 Component = Annotated[
     Card | Carousel | Detail | Timeline | Chart | Metric, Field(discriminator="kind")
 ]
+"""Anything an agent can show, told apart by ``kind``."""
 
 
 def component_summary(component: Card | Carousel | Detail | Timeline | Chart | Metric) -> str:
