@@ -72,6 +72,24 @@ async def test_a_tool_that_is_not_interruptible_finishes_first(store: Store) -> 
     assert log[-1].state == "aborted"
 
 
+async def test_the_spec_alone_can_say_that_a_tool_is_not_interruptible(store: Store) -> None:
+    tools = Blocking()
+    spec = agent()
+    spec = type(spec)(
+        name=spec.name,
+        model=spec.model,
+        tools=(psych_runtime.CodeTool(name="block", interruptible=False),),
+    )
+    run_id = await admit(store, spec)
+    async with serving(store, one_block(), tools.registry):
+        await until(lambda: tools.started == 1)
+        await psych_runtime.interrupt(store, run_id)
+        tools.go.set()
+        log = await ended(store, run_id)
+    [finished] = of_type(log, "tool_call_finished")
+    assert (finished.outcome, finished.result) == ("ok", "let go")
+
+
 async def test_interrupting_a_model_call_keeps_what_had_arrived(store: Store) -> None:
     model = FakeModel().turn(text=["Once ", "upon ", "a time"], chunk_delay_seconds=0.4)
     run_id = await admit(store, agent())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -34,10 +35,14 @@ def find_tool(on: Activation, name: str) -> RegisteredTool | None:
     for definition in builtin_definitions(on.spec):
         if definition.name == name:
             return _as_registered(definition, on)
-    for tool in on.spec.tools:
-        if tool.name == name and isinstance(tool, HttpTool):
-            return http_tool(on.runtime.http, tool)
-    return on.registry.get(name)
+    granted = next((tool for tool in on.spec.tools if tool.name == name), None)
+    if isinstance(granted, HttpTool):
+        return http_tool(on.runtime.http, granted)
+    registered = on.registry.get(name)
+    if registered is not None and granted is not None and not granted.interruptible:
+        # Either side may say that the tool must not be cut short.
+        return dataclasses.replace(registered, interruptible=False)
+    return registered
 
 
 def _as_registered(definition: ToolDefinition, on: Activation) -> RegisteredTool:
