@@ -152,6 +152,8 @@ def _one(world: World, *, at: int, fault: str, timeout: float) -> tuple[int, lis
     try:
         _process(world.work(faulty, run_id), timeout)
     except Killed:
+        # What the dead process had already sent still lands; let it, before time passes.
+        _process(world.store.end_session("explorer"), timeout)
         world.pass_time()
     except TimeoutError:
         return faulty.writes, ["the first process hangs"]

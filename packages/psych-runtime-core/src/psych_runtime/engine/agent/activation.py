@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from psych_runtime.engine.runtime import Runtime
 
 
+_BEGINS_ANEW = (TurnStarted, QueueConsumed)
+
+
 class TurnTracker:
     """Notes what the fold does not keep: used call ids, and an answer that awaits settlement."""
 
@@ -42,7 +45,7 @@ class TurnTracker:
                 self.answer = None if record.calls else record
         elif isinstance(record, ToolCallStarted):
             self.call_ids.add(record.call_id)
-        elif isinstance(record, TurnStarted | QueueConsumed) and record.step_id == self._step_id:
+        elif isinstance(record, _BEGINS_ANEW) and record.step_id == self._step_id:
             self.answer = None
 
 
