@@ -111,13 +111,19 @@ class SimulatedWorker(Worker):
 
     async def run(self) -> None:
         """As `Worker.run`, on a `SimulatedLoop`."""
-        self._clock = asyncio.get_running_loop().time
+        self._use_virtual_time()
         await super().run()
 
     async def drain(self) -> None:
         """As `Worker.drain`, on a `SimulatedLoop`."""
-        self._clock = asyncio.get_running_loop().time
+        self._use_virtual_time()
         await super().drain()
+
+    def _use_virtual_time(self) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, SimulatedLoop), "a SimulatedWorker needs `simulate`"
+        self._clock = loop.time
+        self._now = loop.utcnow
 
     def _make_heartbeat(self, guard: LeaseGuard) -> HeartbeatLike:
         return _TaskHeartbeat(
@@ -146,9 +152,15 @@ def simulate[T](
             return await scenario(loop)
 
     coroutine: Coroutine[Any, Any, T] = main()
+    outside = random.getstate()
+    random.seed(seed)  # retry pauses are jittered with it
     try:
         return loop.run_until_complete(coroutine)
     finally:
-        for task in asyncio.all_tasks(loop):
+        random.setstate(outside)
+        left = asyncio.all_tasks(loop)
+        for task in left:
             task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=60.0))
         loop.close()

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
 
 from psych_runtime.engine.lease import LeaseGuard, boot_time
 from psych_runtime.engine.signals import AbortReason
@@ -22,6 +23,8 @@ _log = logging.getLogger("psych_runtime.engine.worker")
 _MAX_CLAIM_BACKOFF_SECONDS = 30.0
 _SECOND_LOOK_SECONDS = 0.1
 """Pause before asking which Runs the session holds, so that a failing store is not hammered."""
+_CANCEL_SECONDS = 5.0
+"""How long cancelled Attempts may take to end."""
 
 
 class Worker:
@@ -81,6 +84,10 @@ class Worker:
         self._poll_interval = poll_interval
         self._max_attempts = max_attempts
         self._active: dict[RunId, Attempt] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Of active Attempts, and of those that have lost their Run and are still winding down."""
+        self._lapsed: list[str] = []
+        """Sessions given up for lost that the store may still take for alive."""
         self._serving = False
         self._stopping = False
         self._uncertain = False
@@ -89,6 +96,7 @@ class Worker:
         self._guard: LeaseGuard | None = None
         self._heartbeat: HeartbeatLike | None = None
         self._clock: Callable[[], float] = boot_time
+        self._now: Callable[[], datetime] | None = None
 
     @property
     def active(self) -> frozenset[RunId]:
@@ -135,16 +143,22 @@ class Worker:
                 task.cancel()
             await asyncio.wait({watcher, supervisor})
             unlisten()
-            for attempt in list(self._active.values()):
-                if attempt.task is not None:
-                    attempt.task.cancel()
-            await self._end_session()
-            self._serving = False
-            self._stopping = False
-            self._wake = None
+            try:
+                await self._cancel_attempts()
+            finally:
+                await self._end_session()
+                self._serving = False
+                self._stopping = False
+                self._wake = None
 
     async def _begin_session(self) -> LeaseGuard:
-        """Open a session of its own for this boot; the old one, if any, is over."""
+        """Open a new session; the old one, if any, is over."""
+        if self._heartbeat is not None:
+            await self._heartbeat.stop()
+            self._heartbeat = None
+        while self._lapsed:
+            await self._store.end_session(self._lapsed[0])
+            del self._lapsed[0]
         session = WorkerSession(
             session_id=f"{self.worker_id}:{os.urandom(8).hex()}",
             worker_id=self.worker_id,
@@ -170,34 +184,46 @@ class Worker:
         if heartbeat is not None:
             await heartbeat.stop()
         if guard is not None:
+            self._lapsed.append(guard.session.session_id)
+        for session_id in self._lapsed:
             try:
-                await self._store.end_session(guard.session.session_id)
+                await self._store.end_session(session_id)
             except Exception as error:
-                _log.warning("session %s was left to expire: %s", guard.session.session_id, error)
+                _log.warning("session %s was left to expire: %s", session_id, error)
+        self._lapsed.clear()
 
     def _lease_lost(self, guard: LeaseGuard) -> None:
+        """Give the session up for good: the next claim opens a new one, so with new epochs."""
         if guard is not self._guard:
             return
+        guard.lost = True
+        self._guard = None
+        self._lapsed.append(guard.session.session_id)
         _log.error("worker %s lost its lease; its Attempts stop", self.worker_id)
         for attempt in list(self._active.values()):
             attempt.abort.fire(AbortReason.LEASE_LOST)
             if attempt.journal is not None:
                 attempt.journal.abandon()
-        if guard.lost:
-            self._guard = None  # the next claim opens a new session
+        if self._wake is not None:
+            self._wake.set()
 
     async def _finish_attempts(self) -> None:
         """Wait for Attempts to reach a safe point, for at most the grace."""
-        tasks = {attempt.task for attempt in self._active.values() if attempt.task is not None}
-        if tasks:
-            await asyncio.wait(tasks, timeout=self._grace_seconds)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._grace_seconds)
+
+    async def _cancel_attempts(self) -> None:
+        """Leave nothing running behind."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_CANCEL_SECONDS)
 
     # -- claiming -----------------------------------------------------------------------------
 
     async def _serve(self, *, until_idle: bool) -> None:
         assert self._wake is not None
         backoff = self._poll_interval
-        pause = self._poll_interval
         while not self._stopping:
             self._wake.clear()
             free = self.concurrency - len(self._active)
@@ -205,7 +231,7 @@ class Worker:
                 await self._wake.wait()
                 continue
             try:
-                claims = await self._claim(free)
+                guard, claims = await self._claim(free)
                 backoff = self._poll_interval
             except Exception as error:
                 self._uncertain = True
@@ -214,60 +240,66 @@ class Worker:
                 backoff = min(backoff * 2, _MAX_CLAIM_BACKOFF_SECONDS)
                 continue
             for claim in claims:
-                self._start(claim)
+                self._start(claim, guard)
             if len(claims) == free:
                 await asyncio.sleep(0)
                 continue
             if claims:
-                pause = self._poll_interval
-            if until_idle and not claims:
-                if not self._active:
-                    return
-                await self._wake.wait()
                 continue
-            if not claims:
-                await self._sleep(pause)
+            if until_idle and not self._active and not self._uncertain and not guard.lost:
+                return
+            await self._sleep(self._poll_interval)
 
-    async def _claim(self, free: int) -> list[Claim]:
+    async def _claim(self, free: int) -> tuple[LeaseGuard, list[Claim]]:
         guard = self._guard or await self._begin_session()
         sent_at = guard.now()
         try:
             if self._uncertain:
                 await asyncio.sleep(_SECOND_LOOK_SECONDS)
-                held = await self._store.held(guard.session.session_id)
-                unknown = [claim for claim in held if claim.header.run_id not in self._active]
+                # Judged by what is active before the question: an Attempt that releases its Run
+                # while the answer is under way must not be started again under the old fence.
+                known = {(run_id, active.header.epoch) for run_id, active in self._active.items()}
                 self._uncertain = False
+                unknown = [
+                    claim
+                    for claim in await self._store.held(guard.session.session_id)
+                    if (claim.header.run_id, claim.header.epoch) not in known
+                ]
                 if unknown:
-                    return unknown[:free]
+                    return guard, unknown
             claims = await self._store.claim(guard.session, free)
         except LeaseLost:
-            guard.lost = True
             self._lease_lost(guard)
-            if self._heartbeat is not None:
-                await self._heartbeat.stop()
-            return []
+            raise
         guard.renewed(sent_at)
-        return claims
+        return guard, claims
 
-    def _start(self, claim: Claim) -> None:
-        assert self._guard is not None
+    def _start(self, claim: Claim, guard: LeaseGuard) -> None:
         run_id = claim.header.run_id
-        if run_id in self._active:
+        before = self._active.get(run_id)
+        if guard.lost or (before is not None and before.header.epoch == claim.header.epoch):
             return
+        if before is not None:  # it has released or lost the Run, and is still winding down
+            before.abort.fire(AbortReason.LEASE_LOST)
         settings = AttemptSettings(
             store=self._store,
             runner=self._runner,
-            guard=self._guard,
+            guard=guard,
             grace_seconds=self._grace_seconds,
             max_attempts=self._max_attempts,
+            now=self._now,
         )
         attempt = Attempt(settings, claim)
         self._active[run_id] = attempt
+        if self._stopping:
+            attempt.abort.fire(AbortReason.SHUTDOWN)
         attempt.task = asyncio.create_task(attempt.run())
+        self._tasks.add(attempt.task)
         attempt.task.add_done_callback(self._ended(attempt))
 
     def _ended(self, attempt: Attempt) -> Callable[[asyncio.Task[None]], None]:
         def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
             if self._active.get(attempt.run_id) is attempt:
                 del self._active[attempt.run_id]
             if attempt.journal is None or not attempt.journal.closed:
@@ -295,8 +327,9 @@ class Worker:
         seen: set[RunId] = set()
         while True:
             await asyncio.sleep(self._poll_interval)
-            for run_id in seen & self._active.keys():
-                attempt = self._active[run_id]
+            for run_id, attempt in list(self._active.items()):
+                if run_id not in seen:
+                    continue
                 try:
                     header = await self._store.get_run(run_id)
                 except Exception as error:
