@@ -163,8 +163,11 @@ async def test_silence_is_a_transient_failure(store: Store) -> None:
 
 
 async def test_c57_a_stream_that_breaks_keeps_its_partial_text(store: Store) -> None:
-    model = FakeModel().aborts_mid_token("The answer is").turn(text="42")
+    model = FakeModel().aborts_mid_token("The answer is").turn(text="42", usage=Usage(output=3))
     log = await execute(store, agent(), model)
+    totals = (await psych_runtime.report(store, log[0].run_id)).totals
+    assert (totals.usage_source, totals.unreported_usage_calls) == ("partial", 1)
+    assert totals.cost_is_incomplete
     [failed] = of_type(log, "model_call_failed")
     assert failed.text == "The answer is"
     assert failed.usage_reported is False

@@ -17,6 +17,7 @@ from psych_runtime.log.records import (
     RecordBase,
     TurnStarted,
 )
+from psych_runtime.spec.usage import Usage
 
 
 def _prompt(state: RunStateView, record: PromptDefined) -> None:
@@ -104,7 +105,12 @@ def _call_failed(state: RunStateView, record: ModelCallFailed) -> None:
     else:
         activation.transient_retries = 0
     if record.usage is not None:
+        state.answering_failed_calls += 1
         add_usage(state, record.usage, reported=record.usage_reported, cost=record.cost)
+    elif record.text or record.timings.time_to_first_token_seconds is not None:
+        # It had begun to answer: that cost something, and nobody said how much.
+        state.answering_failed_calls += 1
+        add_usage(state, Usage(), reported=False, cost=None)
 
 
 def _close(state: RunStateView, record: ModelCallFinished | ModelCallFailed) -> Activation:

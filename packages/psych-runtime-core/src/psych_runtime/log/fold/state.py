@@ -151,6 +151,8 @@ class RunStateView(OldestWait):
     provider_reported_costs: int = 0
     model_calls: int = 0
     failed_model_calls: int = 0
+    answering_failed_calls: int = 0
+    """Failed calls that had begun to answer, and so count in the metering."""
     transient_retries_used: int = 0
     last_prompt_tokens: int = 0
     compaction_boundary_seq: int = 0

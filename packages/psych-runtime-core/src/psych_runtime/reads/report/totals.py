@@ -57,7 +57,7 @@ class SubtreeTotals(ReadModel):
 
 def totals_of(state: RunStateView, latency: LatencyReport) -> TotalsReport:
     """Return the sums of a folded log."""
-    calls = state.model_calls + state.compaction_calls
+    calls = state.model_calls + state.compaction_calls + state.answering_failed_calls
     return TotalsReport(
         usage=state.usage,
         usage_source=_source(calls, state.unreported_usage_calls),
