@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import psych_runtime
 import pytest
 from agents import SCOPE, agent
-
-import psych_runtime
 from psych_runtime import Runtime, ToolContext, ToolRegistry
 from psych_runtime.errors import RunAlreadySettled, StoreUnavailable
 from psych_runtime.ids import RunId

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psych_runtime
 import pytest
 from agents import admit, agent, log_of, of_type
 from chaos_scenarios import Clock
-from stores import STORES, open_store
-
-import psych_runtime
 from psych_runtime import Runtime, SuspensionPolicy, ToolRegistry, Worker
 from psych_runtime.engine.worker.supervisor import supervise
 from psych_runtime.errors import SuspensionExpired
 from psych_runtime.ports.store import RunState, Store
 from psych_runtime.testing.fake_model import FakeModel, FakeTurn
+from stores import STORES, open_store
 
 
 @pytest.fixture(params=STORES)
