@@ -21,9 +21,9 @@ from psych_runtime_sqlite.rows import RunRow
 from psych_runtime_sqlite.writer import Write
 
 _APPEND = (
-    "UPDATE runs SET head_seq = head_seq + ?1, batch_no = ?2, last_base = head_seq "
-    "WHERE run_id = ?3 AND state = 'running' AND epoch = ?4 AND last_session = ?5 "
-    "AND batch_no = ?2 - 1 AND (?6 IS NULL OR head_seq = ?6) RETURNING ord, last_base"
+    "UPDATE runs SET head_seq = head_seq + :added, batch_no = :batch, last_base = head_seq "
+    "WHERE run_id = :run AND state = 'running' AND epoch = :epoch AND last_session = :session "
+    "AND batch_no = :batch - 1 AND (:head IS NULL OR head_seq = :head) RETURNING ord, last_base"
 )
 
 
@@ -66,7 +66,15 @@ def append(
     """Append as the holder. The common case, no transition, is one conditional update."""
     if transition is None and batch_no > 0:
         done = write.connection.execute(
-            _APPEND, (len(bodies), batch_no, run_id, lease.epoch, lease.session_id, strict_head)
+            _APPEND,
+            {
+                "added": len(bodies),
+                "batch": batch_no,
+                "run": run_id,
+                "epoch": lease.epoch,
+                "session": lease.session_id,
+                "head": strict_head,
+            },
         ).fetchone()
         if done is not None:
             order, base = done

@@ -84,6 +84,7 @@ class Journal:
         self._on_failed = on_failed
         self._batch_no = header.batch_no
         self._pending: list[bytes] = []
+        self._absorbed = 0
         self._written = 0
         self._durable = 0
         self._flight: asyncio.Task[bool] | None = None
@@ -166,9 +167,12 @@ class Journal:
                 stay queued, and the decision must be taken again on the new state.
             CorruptLog: The decision is impossible in this state; nothing was written.
         """
+        absorbed = self._absorbed
         async with self._alone:
             await self._settle_flight()
             self._raise_if_unusable()
+            if self._absorbed != absorbed:  # what this was decided on is no longer so
+                raise DecisionDropped
             for record in records:
                 check(self.state, record)  # type: ignore[arg-type]
             bodies = [encode(record) for record in records]  # type: ignore[arg-type]
@@ -217,6 +221,7 @@ class Journal:
         for entry in stored:
             record = decode(self.run_id, self.header.scope, entry.seq, entry.body)
             self._fold(record)
+            self._absorbed += 1
             self.head = entry.seq
             self.state.head_seq = max(self.state.head_seq, entry.seq)
             if self._on_absorbed is not None:

@@ -59,7 +59,8 @@ class AgentLoop:
             waiting = await self._calls.settle_all()
             if on.abort.reason is not None:
                 raise Stopped(on.abort.reason)
-            if waiting:
+            # One that was answered while other calls ran must not be waited for again.
+            if waiting and all(call.wait_id in state.waits for call in waiting):
                 await self._endings.suspend_for_approvals(waiting)
             return
         if on.tracker.answer is not None and not state.pending_steer:
