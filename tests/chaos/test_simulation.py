@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import psych_runtime
 import pytest
 from agents import SCOPE, agent
 from psych_runtime import Runtime, ToolContext, ToolRegistry
-from psych_runtime.errors import RunAlreadySettled, StoreUnavailable
+from psych_runtime.errors import PsychError, RunAlreadySettled, StoreUnavailable
 from psych_runtime.ids import RunId
 from psych_runtime.log.records import Record
-from psych_runtime.ports.store import Store
+from psych_runtime.ports.store import (
+    Claim,
+    Due,
+    Listener,
+    RunHeader,
+    Store,
+    StoredRecord,
+    WakeKind,
+    WorkerSession,
+)
 from psych_runtime.store.memory import InMemoryStore
 from psych_runtime.testing.explorer import invariant_violations
 from psych_runtime.testing.fake_model import FakeModel, FakeTurn
@@ -26,26 +35,77 @@ LEASE = 10.0
 
 
 class Unreliable(StoreWrapper):
-    """Slow at random, unreachable at random, and now and then silent after a write has landed."""
+    """Slow at random, unreachable at random, silent after a write has landed, and forgetful of
+    wake-ups; what was sent may arrive a second time, much later."""
 
     def __init__(self, inner: Store, loop: SimulatedLoop) -> None:
         super().__init__(inner)
         self._random = loop.random
+        self._echoes: set[asyncio.Task[None]] = set()
 
-    async def around_write[T](self, what: str, write: Callable[[], object]) -> T:
-        await asyncio.sleep(self._random.choice((0.0, 0.0, 0.01, 0.2, 3.0)))
-        if self._random.random() < 0.08:
+    async def _over_a_bad_line[T](self, call: Callable[[], Awaitable[T]], loss: float) -> T:
+        await asyncio.sleep(self._random.choice((0.0, 0.0, 0.01, 0.2)))
+        if self._random.random() < 0.03:
+            await asyncio.sleep(self._random.choice((1.0, 3.0, 1.2 * LEASE)))
+        if self._random.random() < loss:
             raise StoreUnavailable("the request never arrived")
-        result: T = await super().around_write(what, write)
-        await asyncio.sleep(self._random.choice((0.0, 0.0, 0.05)))
-        if self._random.random() < 0.08:
+        result = await call()
+        await asyncio.sleep(self._random.choice((0.0, 0.0, 0.05, 0.5)))
+        if self._random.random() < loss:
             raise StoreUnavailable("the answer was lost")
         return result
 
-    async def heartbeat(self, session: Any) -> bool:
-        if self._random.random() < 0.4:
-            raise StoreUnavailable("no heartbeat today")
-        return await super().heartbeat(session)
+    async def around_write[T](self, what: str, write: Callable[[], object]) -> T:
+        async def call() -> T:
+            result: T = await super(Unreliable, self).around_write(what, write)
+            if self._random.random() < 0.1:
+                echo = asyncio.create_task(self._again(write))
+                self._echoes.add(echo)
+                echo.add_done_callback(self._echoes.discard)
+            return result
+
+        return await self._over_a_bad_line(call, 0.08)
+
+    async def _again(self, write: Callable[[], object]) -> None:
+        await asyncio.sleep(self._random.choice((0.01, 0.3, 5.0)))
+        with contextlib.suppress(PsychError):
+            await write()  # type: ignore[misc]
+
+    async def heartbeat(self, session: WorkerSession) -> bool:
+        return await self._over_a_bad_line(lambda: self.inner.heartbeat(session), 0.2)
+
+    async def end_session(self, session_id: str) -> None:
+        await self._over_a_bad_line(lambda: self.inner.end_session(session_id), 0.04)
+
+    async def claim(
+        self, session: WorkerSession, limit: int, *, log_limit: int = 256
+    ) -> list[Claim]:
+        return await self._over_a_bad_line(
+            lambda: self.inner.claim(session, limit, log_limit=log_limit), 0.04
+        )
+
+    async def held(self, session_id: str) -> list[Claim]:
+        return await self._over_a_bad_line(lambda: self.inner.held(session_id), 0.04)
+
+    async def due(self, limit: int = 100) -> list[Due]:
+        return await self._over_a_bad_line(lambda: self.inner.due(limit), 0.04)
+
+    async def get_run(self, run_id: RunId) -> RunHeader | None:
+        return await self._over_a_bad_line(lambda: self.inner.get_run(run_id), 0.04)
+
+    async def read(
+        self, run_id: RunId, *, after: int = 0, limit: int | None = None
+    ) -> list[StoredRecord]:
+        return await self._over_a_bad_line(
+            lambda: self.inner.read(run_id, after=after, limit=limit), 0.04
+        )
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        def distracted(run_id: RunId, kind: WakeKind) -> None:
+            if self._random.random() < 0.6:
+                listener(run_id, kind)
+
+        return self.inner.listen(distracted)
 
 
 class World:

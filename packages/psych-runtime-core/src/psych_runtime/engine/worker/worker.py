@@ -251,6 +251,8 @@ class Worker:
             await self._sleep(self._poll_interval)
 
     async def _claim(self, free: int) -> tuple[LeaseGuard, list[Claim]]:
+        if self._guard is not None and self._guard.lost:  # an Attempt found out first
+            self._lease_lost(self._guard)
         guard = self._guard or await self._begin_session()
         sent_at = guard.now()
         try:
