@@ -347,8 +347,11 @@ async def test_a_client_that_cancels_itself_fails_the_call_and_not_the_attempt(
         def stream(self, request: psych_runtime.ModelRequest) -> Any:
             raise asyncio.CancelledError
 
+        async def known_models(self) -> tuple[str, ...]:
+            return ()
+
     run_id = await admit(store, agent())
-    runtime = Runtime(store, Cancelling(), ToolRegistry())  # type: ignore[arg-type]
+    runtime = Runtime(store, Cancelling(), ToolRegistry())
     async with asyncio.timeout(5):
         await Worker(store, runtime).drain()
     log = await log_of(store, run_id)
@@ -381,9 +384,12 @@ async def test_a_cancelled_worker_gives_its_runs_back_and_leaves_no_task(store: 
 
     @registry.register
     async def hang() -> str:
-        """Hang."""
+        """Hang; clean up when cancelled."""
         started.set()
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.1)
         return ""
 
     run_id = await admit(store, agent("hang"))
@@ -472,6 +478,7 @@ async def test_the_watcher_survives_an_attempt_that_ends_while_it_looks() -> Non
     noticed: list[RunId] = []
 
     async def runner(journal: Journal, header: Any, abort: AbortSignal) -> None:
+        await journal.commit()  # nothing is left that would meet the interrupt by itself
         if header.run_id != run_ids[0]:
             await release.wait()
         else:

@@ -97,6 +97,8 @@ class Stopped(Exception):
 
 
 ANY_REASON = frozenset(AbortReason)
+_CLEAN_UP_SECONDS = 1.0
+"""How long cancelled work may take to clean up before its caller goes on without it."""
 
 
 async def until_aborted[T](
@@ -125,6 +127,7 @@ async def until_aborted[T](
             await asyncio.wait({task})
         except asyncio.CancelledError:
             task.cancel()
+            await asyncio.wait({task}, timeout=_CLEAN_UP_SECONDS)
             raise
     if not task.cancelled():
         return task.result()
