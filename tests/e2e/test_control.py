@@ -7,7 +7,7 @@ import time
 
 import psych_runtime
 import pytest
-from agents import SCOPE, admit, agent, ended, log_of, of_type, serving, until
+from agents import SCOPE, admit, agent, ended, log_of, of_type, serving, until, until_suspended
 from psych_runtime import QueueKind, Scope, ToolContext, ToolRegistry
 from psych_runtime.errors import RunAlreadySettled, RunNotFound, RunNotSuspended
 from psych_runtime.ports.store import Store
@@ -228,9 +228,7 @@ async def test_approval_waits_in_no_process_and_runs_once(store: Store) -> None:
     run_id = await admit(store, agent("refund"))
     options = {"approval_selectors": ("@destructive",)}
     async with serving(store, model, registry, runtime=options):
-        async with asyncio.timeout(10):
-            while not (await psych_runtime.state(store, run_id)).suspended:
-                await asyncio.sleep(0.01)
+        await until_suspended(store, run_id)
     state = await psych_runtime.state(store, run_id)
     assert state.suspend_reason == "approval"
     assert state.pending_approval_call_id is not None
@@ -254,9 +252,7 @@ async def test_a_denied_call_is_answered_and_the_run_goes_on(store: Store) -> No
     run_id = await admit(store, agent("refund"))
     options = {"approval_selectors": ("@destructive",)}
     async with serving(store, model, registry, runtime=options):
-        async with asyncio.timeout(10):
-            while not (await psych_runtime.state(store, run_id)).suspended:
-                await asyncio.sleep(0.01)
+        await until_suspended(store, run_id)
         await psych_runtime.resume(store, run_id, approved=False)
         log = await ended(store, run_id)
     [finished] = of_type(log, "tool_call_finished")
@@ -276,9 +272,7 @@ async def test_interrupting_a_waiting_run_ends_it_at_once(store: Store) -> None:
     run_id = await admit(store, agent("refund"))
     options = {"approval_selectors": ("@destructive",)}
     async with serving(store, model, registry, runtime=options):
-        async with asyncio.timeout(10):
-            while not (await psych_runtime.state(store, run_id)).suspended:
-                await asyncio.sleep(0.01)
+        await until_suspended(store, run_id)
     await psych_runtime.interrupt(store, run_id)
     status = await psych_runtime.status(store, run_id)
     assert status.lifecycle == "stopped"

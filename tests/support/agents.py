@@ -90,6 +90,13 @@ async def execute(
         return await ended(store, run_id)
 
 
+async def until_suspended(store: Store, run_id: RunId, timeout: float = 10.0) -> None:
+    """Wait until a Run stands still."""
+    async with asyncio.timeout(timeout):
+        while not (await psych_runtime.state(store, run_id)).suspended:
+            await asyncio.sleep(0.01)
+
+
 async def until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
     """Wait for a condition of this process."""
     async with asyncio.timeout(timeout):

@@ -190,5 +190,6 @@ async def session(
             await asyncio.wait({serving})
         if own_store:
             await used.close()
-    if not serving.cancelled() and serving.exception() is not None:
-        raise serving.exception()  # type: ignore[misc]
+    error = None if serving.cancelled() else serving.exception()
+    if error is not None:
+        raise error

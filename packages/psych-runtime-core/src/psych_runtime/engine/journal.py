@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from psych_runtime.engine.lease import LeaseGuard
 from psych_runtime.errors import (
@@ -129,8 +129,8 @@ class Journal:
         """
         self._raise_if_unusable()
         record = self.make(kind, **fields)
-        body = encode(record)  # type: ignore[arg-type]
-        self._fold(record)  # type: ignore[arg-type]
+        body = encode(record)
+        self._fold(record)
         self._pending.append(body)
         self._written += 1
         if self._timer is None:
@@ -174,8 +174,8 @@ class Journal:
             if self._absorbed != absorbed:  # what this was decided on is no longer so
                 raise DecisionDropped
             for record in records:
-                check(self.state, record)  # type: ignore[arg-type]
-            bodies = [encode(record) for record in records]  # type: ignore[arg-type]
+                check(self.state, record)
+            bodies = [encode(record) for record in records]
             sent = self._start(self._send_decision(records, bodies, transition))
             await asyncio.shield(sent)
             if not sent.result():
@@ -193,7 +193,7 @@ class Journal:
             return False
         for offset, record in enumerate(records):
             seq = base + facts + offset + 1
-            self._fold(record.model_copy(update={"seq": seq}))  # type: ignore[arg-type]
+            self._fold(record.model_copy(update={"seq": seq}))
         self._landed(base, facts, len(batch))
         if transition is not None and transition.state is not RunState.RUNNING:
             self.closed = True
@@ -309,7 +309,8 @@ class Journal:
                 await asyncio.sleep(delay * (0.5 + random.random()))
                 delay = min(delay * 2, 2.0)
 
-    def _fold(self, record: Record) -> None:
+    def _fold(self, folded: RecordBase) -> None:
+        record = cast(Record, folded)
         fold_unsequenced(self.state, record)
         if self._history is not None:
             self._history.append(record)

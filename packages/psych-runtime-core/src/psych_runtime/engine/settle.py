@@ -74,7 +74,7 @@ def _bodies(
         if expired is not None:
             bodies.append(encode(expired))
         for kind, fields in closing_records(state, f"the Run ended {terminal.value}"):
-            bodies.append(encode(kind(**common, seq=head + len(bodies) + 1, **fields)))  # type: ignore[arg-type]
+            bodies.append(encode(kind(**common, seq=head + len(bodies) + 1, **fields)))
     settled = RunSettled(
         run_id=header.run_id,
         scope=header.scope,

@@ -43,7 +43,7 @@ class Stored(Protocol):
         ...
 
 
-def encode(record: Record) -> bytes:
+def encode(record: RecordBase) -> bytes:
     """Return the body of ``record``.
 
     Raises:
@@ -68,7 +68,7 @@ def _prefix(cls: type[RecordBase]) -> bytes:
     return _PREFIXES[cls]
 
 
-def _encode_odd_text(record: Record, omitted: set[str]) -> bytes:
+def _encode_odd_text(record: RecordBase, omitted: set[str]) -> bytes:
     """Encode text that UTF-8 has no form for (unpaired surrogates)."""
     try:
         fields = record.model_dump(exclude=omitted, exclude_defaults=True)

@@ -74,7 +74,7 @@ def fold(state: RunStateView, record: Record) -> None:
     state.head_seq = record.seq
 
 
-def fold_unsequenced(state: RunStateView, record: Record) -> None:
+def fold_unsequenced(state: RunStateView, record: RecordBase) -> None:
     """Like `fold`, for a record whose final seq is not known: ``head_seq`` is left alone.
 
     Raises:
@@ -86,7 +86,7 @@ def fold_unsequenced(state: RunStateView, record: Record) -> None:
         apply(state, record)
 
 
-def check(state: RunStateView, record: Record) -> None:
+def check(state: RunStateView, record: RecordBase) -> None:
     """Raise what folding ``record`` would raise (its seq apart); change nothing.
 
     Raises:
